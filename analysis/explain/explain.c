@@ -149,14 +149,14 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
 
 static const char *const actions[EXPLAIN_ACTIONS] = {"consolidation", "reclaim", "preempt"};
 
-/* What the gate of reclaim compared, in GPUs, as far as results have it; from column `first` on job
- * and time, NULL: the gate did not fail. */
-static void read_claim(struct orr_results *in, sqlite3_stmt *of, int first,
+/* What the gate of reclaim compared, in GPUs, as far as results have it. */
+static void read_claim(struct orr_results *in, int64_t job, int64_t at_ms,
                        struct explain_reason *reason)
 {
-    const int64_t values[] = {sqlite3_column_int64(of, first), sqlite3_column_int64(of, first + 1)};
+    const int64_t values[] = {job, at_ms};
     reason->queue_share_gpus = reason->queue_quota_gpus = reason->queue_held_gpus = NAN;
-    if (sqlite3_column_type(of, first + 1) == SQLITE_NULL) {
+    const char *reclaim = reason->outcome_codes[1];
+    if (reclaim == NULL || strcmp(reclaim, "gate-failed") != 0) {
         return;
     }
     sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__claim_at, values, 2);
@@ -164,6 +164,24 @@ static void read_claim(struct orr_results *in, sqlite3_stmt *of, int first,
         reason->queue_share_gpus = orr_explain__real(row, 0);
         reason->queue_quota_gpus = orr_explain__real(row, 1);
         reason->queue_held_gpus = orr_explain__real(row, 2);
+    }
+}
+
+/* A queue's bound of CPU or memory, of a job that is not known to pass one of GPUs. */
+static void read_bound(struct orr_results *in, int64_t job, int64_t at_ms,
+                       struct explain_reason *reason)
+{
+    const bool of_quota = strcmp(reason->code, "non-preemptible-over-quota") == 0;
+    const int64_t values[] = {job, at_ms, of_quota};
+    if (!isnan(reason->allowed_gpus) || (!of_quota && strcmp(reason->code, "over-limit") != 0)) {
+        return;
+    }
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__bound_at, values, 3);
+    while (orr_results_step(in, row)) {
+        reason->bound_by = orr_results_queue(in, row, 0);
+        reason->bound_resource = orr_explain__text(in, row, 1);
+        reason->bound = sqlite3_column_double(row, 2);
+        reason->bound_held = sqlite3_column_double(row, 3);
     }
 }
 
@@ -188,7 +206,10 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
     if (reason->ahead_until_ms != ORR_MS_NONE) {
         (void)orr_results_when(in, reason->ahead_until_ms, reason->ahead_until);
     }
-    read_claim(in, row, first + 11 + 2 * EXPLAIN_ACTIONS, reason);
+    const int of = first + 11 + 2 * EXPLAIN_ACTIONS;
+    const int64_t job = sqlite3_column_int64(row, of), at_ms = sqlite3_column_int64(row, of + 1);
+    read_claim(in, job, at_ms, reason);
+    read_bound(in, job, at_ms, reason);
 }
 
 /* "; queue q has a fair share of 4 GPUs, a quota of 4 and holds 4" */
@@ -225,6 +246,13 @@ void orr_explain__say_reason(const struct explain_job *job, const struct explain
         if (!isnan(r->held_gpus)) {
             (void)fprintf(out, " and holds %g", r->held_gpus);
         }
+    }
+    if (r->bound_by != NULL) {
+        const bool cpu = strcmp(r->bound_resource, "cpu") == 0;
+        (void)fprintf(out, "; of %s %s has a %s of %g%s, and its jobs hold %g%s",
+                      cpu ? "CPU" : "memory", r->bound_by,
+                      strcmp(r->code, "over-limit") == 0 ? "limit" : "quota", r->bound,
+                      cpu ? " cores" : " GiB", r->bound_held, cpu ? "" : " GiB");
     }
     if (!isnan(r->free_gpus)) {
         (void)fprintf(out, "; free on nodes it may use%s: %s%s%s",
@@ -263,6 +291,12 @@ void orr_explain__json_reason(const struct explain_reason *r, struct orr_json *j
     orr_json_text(json, "bound_by_queue", r->queue);
     orr_json_real(json, "allowed_gpus", r->allowed_gpus);
     orr_json_real(json, "held_gpus", r->held_gpus);
+    if (r->bound_by != NULL) { /* of CPU or memory */
+        orr_json_text(json, "bound_resource", r->bound_resource);
+        orr_json_text(json, "bound_resource_queue", r->bound_by);
+        orr_json_real(json, "bound_cores_or_gib", r->bound);
+        orr_json_real(json, "bound_held_cores_or_gib", r->bound_held);
+    }
     orr_json_real(json, "free_gpus", r->free_gpus);
     orr_json_real(json, "largest_hole_gpus", r->hole_gpus);
     orr_json_text(json, "level", r->level);

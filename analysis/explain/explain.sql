@@ -29,7 +29,7 @@ r.code, r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name, c.free_m
    WHERE g.gone_ms < coalesce((SELECT min(n.at_ms) FROM reason_change AS n WHERE n.job = c.job AND n.rowid > c.rowid), 9e18)
      AND g.gone_ms < coalesce((SELECT min(s.start_ms) FROM v_attempts AS s WHERE s.job = c.job AND s.start_ms >= c.at_ms), 9e18)
      AND g.gone_ms < coalesce((SELECT j.end_ms FROM job AS j WHERE j.id = c.job AND j.state = 4), 9e18)),
-  c.job, CASE orc.code WHEN 'gate-failed' THEN c.at_ms END
+  c.job, c.at_ms
 FROM reason_change AS c
 LEFT JOIN reason AS r ON r.id = c.reason
 LEFT JOIN queue AS q ON q.id = c.queue
@@ -171,6 +171,50 @@ SELECT
    WHERE o.queue = j.queue AND p.start_ms <= ?2 AND coalesce(p.end_ms, 9e18) > ?2) / 1000.0
 FROM job AS j
 WHERE j.id = ?1;
+
+-- name: bound_at
+-- The first queue upwards of a job's whose limit (?3 = 0) or quota (?3 = 1) of CPU or memory the job's gang would pass at a
+-- time, with all that jobs below it held then: its name, the resource, the bound, what was held; cores and GiB.
+WITH RECURSIVE up(id, nr) AS (
+  SELECT queue, 0 FROM job WHERE id = ?1
+  UNION ALL
+  SELECT q.parent, u.nr + 1 FROM up AS u JOIN queue AS q ON q.id = u.id WHERE q.parent IS NOT NULL),
+bound(id, nr, resource, bound) AS (
+  SELECT u.id, u.nr, b.resource, CASE ?3 WHEN 1 THEN b.quota ELSE b.bound END
+  FROM up AS u
+  JOIN queue_bound AS b ON b.queue = u.id
+  WHERE b.rowid = (SELECT max(o.rowid) FROM queue_bound AS o
+                   WHERE o.queue = b.queue AND o.resource = b.resource AND coalesce(o.at_ms, -9e18) <= ?2)),
+below(id, top) AS (
+  SELECT DISTINCT id, id FROM bound
+  UNION ALL
+  SELECT q.id, w.top FROM queue AS q JOIN below AS w ON q.parent = w.id),
+held(top, cpu, memory) AS (
+  SELECT w.top, sum(p.pods * a.cpu_milli), sum(p.pods * a.mem_bytes)
+  FROM v_placements AS p
+  JOIN job AS j ON j.id = p.job
+  JOIN below AS w ON w.id = j.queue
+  JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask
+  WHERE p.start_ms <= ?2 AND coalesce(p.end_ms, 9e18) > ?2
+  GROUP BY w.top),
+asked(cpu, memory) AS (
+  SELECT sum(a.pods * a.cpu_milli) * min(j.min_pods, j.pods) * 1.0 / j.pods,
+    sum(a.pods * a.mem_bytes) * min(j.min_pods, j.pods) * 1.0 / j.pods
+  FROM job AS j JOIN ask AS a ON a.shape = j.shape WHERE j.id = ?1),
+of(nr, queue, resource, bound, held, asked) AS (
+  SELECT b.nr, q.name, b.resource, b.bound,
+    coalesce(CASE b.resource WHEN 'cpu' THEN h.cpu ELSE h.memory END, 0),
+    CASE b.resource WHEN 'cpu' THEN k.cpu ELSE k.memory END
+  FROM bound AS b
+  JOIN queue AS q ON q.id = b.id
+  JOIN asked AS k
+  LEFT JOIN held AS h ON h.top = b.id)
+SELECT queue, resource, bound / CASE resource WHEN 'cpu' THEN 1000.0 ELSE 1073741824.0 END,
+  held / CASE resource WHEN 'cpu' THEN 1000.0 ELSE 1073741824.0 END
+FROM of
+WHERE bound >= 0 AND asked > 0 AND held + asked > bound
+ORDER BY nr, resource
+LIMIT 1;
 
 -- name: room_at
 -- GPUs of nodes that were up, and what nobody held of those that took something new.

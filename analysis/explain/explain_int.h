@@ -53,6 +53,10 @@ struct explain_reason {
     orr_ms ahead_until_ms; /* the job ahead waited no longer, this one did; ORR_MS_NONE: both did */
     char ahead_until[40];  /* the same in words */
     const char *outcome_codes[EXPLAIN_ACTIONS], *outcomes[EXPLAIN_ACTIONS]; /* NULL: not tried */
+    /* the queue whose bound of CPU or memory the job would pass, where that of GPUs is not known;
+     * its bound and what was held, in cores or GiB. NULL: none */
+    const char *bound_by, *bound_resource;
+    double bound, bound_held;
     /* where reclaim's gate failed: GPUs of its queue then, -1: unlimited; else NAN */
     double queue_share_gpus, queue_quota_gpus, queue_held_gpus;
 };
