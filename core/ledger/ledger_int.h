@@ -72,6 +72,11 @@ uint32_t orr_ledger__append(struct orr_ledger *ledger, const struct orr_placemen
 /* Joins placements from `first` on, each fresh of a commit, that follow each other on nodes in a
  * row. */
 void orr_ledger__join(struct orr_ledger *ledger, uint32_t first);
+/* Splits a placement of the job that is on this node and the one before it: the new one begins
+ * there, *rest ends before it. ORR_NONE: there is no such placement. */
+uint32_t orr_ledger__cut(struct orr_ledger *ledger, uint32_t job, uint32_t node, uint32_t *rest);
+/* Takes that back; the new one is the last placement of all. */
+void orr_ledger__uncut(struct orr_ledger *ledger, uint32_t fresh, uint32_t rest);
 
 /* A node of the type that holds nothing but foreign pods, and the mask of the devices left. */
 struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);

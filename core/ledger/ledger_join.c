@@ -81,19 +81,45 @@ static uint32_t cut(struct orr_ledger *ledger, uint32_t at, uint32_t node)
     return fresh;
 }
 
-void orr_ledger_part(struct orr_ledger *ledger, uint32_t job, uint32_t node, uint32_t count)
+uint32_t orr_ledger__cut(struct orr_ledger *ledger, uint32_t job, uint32_t node, uint32_t *rest)
 {
-    const uint32_t edges[] = {node + count, node};
     struct orr_job_state *state = &ledger->jobs[job];
     uint32_t last = ORR_NONE;
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        for (uint32_t e = 0; e < 2; e++) {
-            if (is_across(&ledger->placements[p], edges[e])) {
-                const uint32_t fresh = cut(ledger, p, edges[e]);
-                *(last == ORR_NONE ? &state->placement : &ledger->placements[last].next) = fresh;
-                last = fresh;
-            }
+        if (is_across(&ledger->placements[p], node)) {
+            const uint32_t fresh = cut(ledger, p, node);
+            *(last == ORR_NONE ? &state->placement : &ledger->placements[last].next) = fresh;
+            *rest = p;
+            return fresh;
         }
         last = p;
+    }
+    return ORR_NONE;
+}
+
+void orr_ledger__uncut(struct orr_ledger *ledger, uint32_t fresh, uint32_t rest)
+{
+    ORR_ASSERT(fresh == ledger->placement_count - 1);
+    const struct orr_placement *part = &ledger->placements[fresh];
+    struct orr_job_state *state = &ledger->jobs[part->job];
+    uint32_t *to = &state->placement;
+    while (*to != fresh) {
+        to = &ledger->placements[*to].next;
+    }
+    *to = part->next;
+    ledger->placements[rest].tasks += part->tasks;
+    ledger->placements[rest].more_nodes =
+        (uint16_t)(ledger->placements[rest].more_nodes + part->more_nodes + 1u);
+    state->placement_count--;
+    ledger->placement_count--;
+}
+
+void orr_ledger_part(struct orr_ledger *ledger, uint32_t job, uint32_t node, uint32_t count)
+{
+    const uint32_t edges[] = {node + count, node};
+    uint32_t rest;
+    for (uint32_t e = 0; e < 2; e++) {
+        while (orr_ledger__cut(ledger, job, edges[e], &rest) != ORR_NONE) {
+        }
     }
 }

@@ -14,6 +14,7 @@ enum op_kind {
     OP_PIPELINE,
     OP_LEAVE, /* a placement, or what was split off one, is leaving */
     OP_EVICT, /* the job is: follows the OP_LEAVE of all it had */
+    OP_PART,  /* a placement on several nodes is two */
     OP_SUSPEND,
     OP_RESUME
 };
@@ -24,8 +25,8 @@ struct op {
     bool whole;    /* LEAVE: an EVICT follows */
     bool split;    /* LEAVE: the last placement, split off the one before it in its list */
     uint32_t job;
-    uint32_t node, tasks, group; /* PLACE, PIPELINE */
-    uint32_t placement;          /* LEAVE: what leaves */
+    uint32_t node, tasks, group; /* PLACE, PIPELINE; PART: node is the placement that was split */
+    uint32_t placement;          /* LEAVE: what leaves; PART: what was split off */
     uint32_t beneficiary;        /* LEAVE, EVICT, SUSPEND */
     uint32_t moved;              /* EVICT, LEAVE without one: tasks that get another place */
 };
@@ -388,6 +389,17 @@ bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, 
     return true;
 }
 
+void orr_txn_part(struct orr_txn *txn, uint32_t job, uint32_t node)
+{
+    const uint32_t edges[] = {node + 1, node};
+    struct op op = {.kind = OP_PART, .job = job};
+    for (uint32_t e = 0; e < 2; e++) {
+        while ((op.placement = orr_ledger__cut(txn->ledger, job, edges[e], &op.node)) != ORR_NONE) {
+            journal(txn, op);
+        }
+    }
+}
+
 /* Suspends the job, or has it go on. */
 static bool set_suspended(struct orr_txn *txn, const struct op *op, const char *what)
 {
@@ -449,6 +461,7 @@ void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint)
         case OP_PIPELINE: claim(txn->ledger, op, -1); break;
         case OP_LEAVE: undo_leave(txn->ledger, op); break;
         case OP_EVICT: txn->ledger->jobs[op->job].phase = ORR_JOB_RUNNING; break;
+        case OP_PART: orr_ledger__uncut(txn->ledger, op->placement, op->node); break;
         case OP_SUSPEND:
         case OP_RESUME: undo_suspended(txn->ledger, op); break;
         }
@@ -608,10 +621,11 @@ static uint32_t placements_made(const struct orr_txn *txn)
 {
     uint32_t made = 0;
     for (uint32_t i = txn->committed; i < txn->op_count; i++) {
-        if (txn->ops[i].kind == OP_LEAVE && txn->ops[i].split) {
+        const struct op *op = &txn->ops[i];
+        if (op->kind == OP_PART || (op->kind == OP_LEAVE && op->split)) {
             return 0;
         }
-        made += txn->ops[i].kind == OP_PLACE;
+        made += op->kind == OP_PLACE;
     }
     return made;
 }
@@ -626,6 +640,7 @@ static uint32_t settle_all(struct orr_txn *txn, orr_ms now)
         case OP_LEAVE:
         case OP_EVICT: i = settle_run_left(txn, i); break;
         case OP_PIPELINE: txn->ops[kept++] = txn->ops[i]; break;
+        case OP_PART: break; /* what is held is the same */
         case OP_SUSPEND:
         case OP_RESUME: settle_suspended(txn, &txn->ops[i]); break;
         }

@@ -24,7 +24,7 @@ struct play {
     uint32_t laws, how;
     orr_ms now;
     uint32_t next_job;
-    uint32_t refusals, commits, rollbacks, evictions, partial_evictions, parted;
+    uint32_t refusals, commits, rollbacks, evictions, partial_evictions, parted, parted_in_txn;
     uint32_t suspensions, resumptions, refused_resumptions;
 };
 
@@ -478,16 +478,9 @@ static void refuse_part_of_joined(struct play *p, uint32_t job)
                                      ORR_CAUSE_RECLAIM, ORR_NONE));
 }
 
-/* Some tasks of a placement, of the one that the oracle's piece is. */
-static void op_evict_tasks(struct play *p)
+/* The placement that is the oracle's piece, by itself. */
+static uint32_t placement_of(const struct play *p, uint32_t job, const struct oracle_piece *piece)
 {
-    uint32_t job = some_job(p, below(p, 9) == 0 ? ORR_JOB_PENDING : ORR_JOB_RUNNING);
-    if (job == ORR_NONE || p->oracle.jobs[job].piece_count == 0 ||
-        p->oracle.jobs[job].piece_count == ORACLE_PIECES) {
-        return;
-    }
-    uint32_t at = below(p, p->oracle.jobs[job].piece_count);
-    const struct oracle_piece *piece = &p->oracle.jobs[job].pieces[at];
     uint32_t placement = p->ledger->jobs[job].placement;
     while (placement != ORR_NONE) {
         const struct orr_placement *have = &p->ledger->placements[placement];
@@ -498,9 +491,25 @@ static void op_evict_tasks(struct play *p)
         }
         placement = have->next;
     }
+    return placement;
+}
+
+/* Some tasks of a placement; of one on several nodes only once it is parted. */
+static void op_evict_tasks(struct play *p)
+{
+    uint32_t job = some_job(p, below(p, 9) == 0 ? ORR_JOB_PENDING : ORR_JOB_RUNNING);
+    if (job == ORR_NONE || p->oracle.jobs[job].piece_count == 0 ||
+        p->oracle.jobs[job].piece_count == ORACLE_PIECES) {
+        return;
+    }
+    uint32_t at = below(p, p->oracle.jobs[job].piece_count);
+    const struct oracle_piece *piece = &p->oracle.jobs[job].pieces[at];
+    uint32_t placement = placement_of(p, job, piece);
     if (placement == ORR_NONE && (p->how & JOINS) != 0) {
         refuse_part_of_joined(p, job);
-        return;
+        orr_txn_part(p->txn, job, piece->node);
+        placement = placement_of(p, job, piece);
+        p->parted_in_txn++;
     }
     assert_int_not_equal(placement, ORR_NONE);
     uint32_t tasks = below(p, piece->tasks + 2);
@@ -721,6 +730,7 @@ static uint64_t run_how(unsigned kind, uint64_t seed, uint32_t laws, uint32_t st
     assert_true(p.commits > 0 && p.rollbacks > 0 && p.evictions > 0);
     assert_true(p.partial_evictions > 0 || (how & WHOLE_JOBS) != 0);
     assert_true((how & JOINS) == 0 || p.parted > 0);
+    assert_true((how & JOINS) == 0 || (how & WHOLE_JOBS) != 0 || p.parted_in_txn > 0);
     assert_true((how & SUSPENDS) == 0 ||
                 (p.suspensions > 0 && p.resumptions > 0 && p.refused_resumptions > 0));
     assert_true(laws == 0 || p.refusals > 0);

@@ -421,9 +421,12 @@ bool orr_txn_evict_for(struct orr_txn *txn, uint32_t job, enum orr_cause cause,
                        uint32_t beneficiary);
 /* Evicts some tasks of one placement of a job; the job goes on. What is left may be less than its
  * gang: that is for the caller to know. False, and nothing done, if the job does not hold so much
- * there, or that is a part of what is on several nodes (orr_ledger_part). */
+ * there, or that is a part of what is on several nodes (orr_txn_part). */
 bool orr_txn_evict_tasks(struct orr_txn *txn, uint32_t job, uint32_t placement, uint32_t tasks,
                          enum orr_cause cause, uint32_t beneficiary);
+/* Splits what the job holds so that each of its placements is on this node or apart from it, as
+ * orr_ledger_part does between cycles: then `evict_tasks` takes tasks from this node alone. */
+void orr_txn_part(struct orr_txn *txn, uint32_t job, uint32_t node);
 /* Suspends a running job: its CPU becomes idle, all else it holds stays its own, and it makes no
  * progress. For the sake of a job, or ORR_NONE. False, and nothing done: it does not run, is
  * suspended already, scales, or tasks of it are leaving. */
