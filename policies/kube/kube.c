@@ -1,54 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kube.c - the default Kubernetes scheduler: pod by pod, no gang.
  *
- * Pods are tried in the order their jobs came, or by the priority of their jobs. A pod takes a node
- * if one has room, whether or not the rest of its job fits: a job whose pods are partly placed
+ * Pods are tried by the priority of their jobs, then in the order their jobs came. A pod takes a
+ * node if one has room, whether or not the rest of its job fits: a job whose pods are partly placed
  * holds its GPUs and waits for the others. Two such jobs can hold what the other needs, for ever;
  * nothing here breaks that.
  *
- * Pods wait in lanes of equal pods of one queue (queue, shape, task group), by (key, job). A pod
- * that found no node blocks its lane until room is released. What is left out: preemption by
- * priority, backoff times, the random choice among equal scores (the lowest index is taken), and
- * topology: it has no notion of a gang that is held together. */
-#include "../lanes/scaling.h"
+ * A pod that no node takes has pods of lower priority leave one (kube_preempt.c). It is nominated
+ * to that node then (kube_nominees.c), tried again in its turn, and may go elsewhere; if the node
+ * does not take it once the victims are gone, it is a pod that waits like others.
+ *
+ * Pods wait in lanes of equal pods of one queue (queue, shape, task group, priority), by (key,
+ * job). A pod that found no node blocks its lane until room is released. What is left out:
+ * disruption budgets, backoff times, the random choice among equal scores (the lowest index is
+ * taken) and of nodes that a search for victims looks at (all are), and topology: it has no notion
+ * of a gang that is held together. */
+#include "kube_int.h"
+
 #include "../registry/policies_int.h"
 
-#include <orrery/base/heap.h>
-#include <orrery/core/place.h>
+#include <string.h>
 
-enum { SCORE_LEAST, SCORE_MOST };
-enum { ORDER_SUBMIT, ORDER_PRIORITY };
-enum { CAP_LIMIT, CAP_QUOTA, CAP_NONE };
-
-struct kube_params {
-    int64_t score, namespace_quota, order;
-    struct orr_placer_params placer;
-};
-
-struct lane {
-    struct orr_heap jobs; /* class_seq: pods of the group that are placed */
-    uint32_t shape, group;
-    enum orr_reason verdict; /* of its next pod since room was last released; NONE: not known */
-};
-
-struct kube {
-    struct kube_params params;
-    struct lane *lanes;
-    uint32_t lane_count, lane_capacity;
-    uint32_t *first_lane; /* of a shape: a lane of each queue for its first group, then the next */
-    uint32_t shape_count, shape_capacity;
-    bool released;
-    bool reported; /* caps as fair shares */
-    struct orr_placer *placer;
-    struct orr_scaling scaling;
-    uint32_t *fresh; /* jobs that came since the last cycle */
-    uint32_t fresh_count, fresh_capacity;
-};
+#include <orrery/base/mem.h>
 
 static const char *const score_names[] = {"least-allocated", "most-allocated", NULL};
 static const char *const cap_names[] = {"limit", "quota", "none", NULL};
 
-static const char *const order_names[] = {"submit", "priority", NULL};
+static const char *const order_names[] = {"priority", "submit", NULL};
 
 static const struct orr_param kube_rows[] = {
     {"score", ORR_PARAM_CHOICE, offsetof(struct kube_params, score), "least-allocated", "",
@@ -57,8 +35,17 @@ static const struct orr_param kube_rows[] = {
     {"namespace_quota", ORR_PARAM_CHOICE, offsetof(struct kube_params, namespace_quota), "limit",
      "", cap_names, 0, 0,
      "what a queue's pods may hold together: its GPU limit, its GPU quota, anything"},
-    {"order", ORR_PARAM_CHOICE, offsetof(struct kube_params, order), "submit", "", order_names, 0,
-     0, "whose pods are tried first: by submit time, or by priority, the higher first"},
+    {"order", ORR_PARAM_CHOICE, offsetof(struct kube_params, order), "priority", "", order_names, 0,
+     0,
+     "whose pods are tried first: by priority, the higher first, and then by submit time, or by "
+     "submit time alone"},
+    {"preemption", ORR_PARAM_BOOL, offsetof(struct kube_params, preemption), "true", "", NULL, 0, 0,
+     "a pod that finds no node evicts pods of lower priority from one; with order=priority only, "
+     "and not with placement=hived"},
+    {"never_preempts", ORR_PARAM_TEXT, offsetof(struct kube_params, never_preempts), "",
+     "priorities", NULL, 0, 0,
+     "priorities, with commas between them, of classes with preemptionPolicy: Never, whose pods "
+     "are tried in their turn but evict nobody"},
     ORR_PLACER_ROWS(struct kube_params),
     {NULL, ORR_PARAM_BOOL, 0, NULL, NULL, NULL, 0, 0, NULL}};
 
@@ -81,11 +68,86 @@ static void make_lanes(struct kube *kube, const struct orr_view *view)
     }
 }
 
-static struct lane *lane_of(const struct kube *kube, const struct orr_view *view, uint32_t job,
-                            uint32_t group)
+/* Reads the next of priorities with commas between them; false: it is none. */
+static bool next_priority(const char **text, int32_t *priority)
+{
+    char word[40];
+    const size_t bytes = strcspn(*text, ",");
+    const size_t blanks = strspn(*text, " ");
+    const size_t length = bytes > blanks ? bytes - blanks : 0;
+    if (length == 0 || length >= sizeof word) {
+        return false;
+    }
+    memcpy(word, *text + blanks, length);
+    word[length] = '\0';
+    *text += bytes + ((*text)[bytes] == ',');
+    return orr_priority_parse(word, priority);
+}
+
+static enum orr_status kube_check(const void *params, struct orr_err *err)
+{
+    const char *const all = ((const struct kube_params *)params)->never_preempts;
+    int32_t priority;
+    for (const char *text = all; text != NULL && *text != '\0';) {
+        if (!next_priority(&text, &priority)) {
+            return orr_fail(err, ORR_SCENARIO,
+                            "never_preempts: \"%s\" is not priorities (whole numbers or classes) "
+                            "with commas between them",
+                            all);
+        }
+    }
+    return ORR_OK;
+}
+
+/* Do pods of that priority evict nobody? */
+static bool is_meek(const struct kube *kube, int32_t priority)
+{
+    int32_t each;
+    bool found = false;
+    for (const char *text = kube->meek; !found && *text != '\0';) {
+        found = next_priority(&text, &each) && each == priority;
+    }
+    return found;
+}
+
+static void make_lane(struct kube *kube, uint32_t like, int32_t priority)
+{
+    const uint32_t fresh = kube->lane_count;
+    kube->lanes = orr_zgrow(kube->lanes, &kube->lane_capacity, fresh + 1, sizeof *kube->lanes);
+    kube->lanes[fresh].shape = kube->lanes[like].shape;
+    kube->lanes[fresh].group = kube->lanes[like].group;
+    kube->lanes[fresh].priority = priority;
+    kube->lanes[fresh].is_meek = is_meek(kube, priority);
+    kube->lanes[fresh].used = true;
+    kube->lanes[like].next = fresh;
+    kube->lane_count++;
+}
+
+/* The lane of a group of a job; of one that never came to it, any of that group. */
+static struct kube_lane *lane_of(struct kube *kube, const struct orr_view *view, uint32_t job,
+                                 uint32_t group)
 {
     const struct orr_job_spec *spec = &view->specs[job];
-    return &kube->lanes[kube->first_lane[spec->shape] + group * view->queues->count + spec->queue];
+    const int32_t priority = kube->params.order == KUBE_ORDER_PRIORITY ? spec->priority : 0;
+    uint32_t at = kube->first_lane[spec->shape] + group * view->queues->count + spec->queue;
+    if (!kube->lanes[at].used) {
+        kube->lanes[at].used = true;
+        kube->lanes[at].priority = priority;
+        kube->lanes[at].is_meek = is_meek(kube, priority);
+    }
+    while (kube->lanes[at].priority != priority) {
+        if (kube->lanes[at].next == 0) {
+            make_lane(kube, at, priority);
+        }
+        at = kube->lanes[at].next;
+    }
+    return &kube->lanes[at];
+}
+
+static bool preempts(const struct kube_params *params)
+{
+    return params->preemption && params->order == KUBE_ORDER_PRIORITY &&
+           params->placer.choice != ORR_PLACEMENT_HIVED;
 }
 
 static enum orr_status kube_open(const struct orr_host *host, const void *params,
@@ -95,7 +157,17 @@ static enum orr_status kube_open(const struct orr_host *host, const void *params
     (void)err;
     struct kube *kube = orr_zalloc(1, sizeof *kube);
     kube->params = *(const struct kube_params *)params;
+    kube->meek = orr_strdup(kube->params.never_preempts == NULL ? "" : kube->params.never_preempts);
     make_lanes(kube, view);
+    if (preempts(&kube->params)) {
+        kube->pods = orr_kube_pods_open(view->cluster->node_count);
+        kube->free_nominee = ORR_NONE;
+        kube->nominated_mgpu = orr_zalloc(view->queues->count, sizeof *kube->nominated_mgpu);
+        kube->first_nominee =
+            orr_alloc(view->cluster->node_count + (size_t)1, sizeof *kube->first_nominee);
+        memset(kube->first_nominee, 0xff,
+               (view->cluster->node_count + (size_t)1) * sizeof *kube->first_nominee);
+    }
     kube->placer = orr_placer_open(&kube->params.placer, view->ledger, view->seed);
     *state = kube;
     return ORR_OK;
@@ -106,16 +178,23 @@ static void kube_close(void *state)
     struct kube *kube = state;
     for (uint32_t i = 0; i < kube->lane_count; i++) {
         orr_heap_release(&kube->lanes[i].jobs);
+        orr_free(kube->lanes[i].nominees);
     }
     orr_free(kube->lanes);
     orr_free(kube->first_lane);
+    orr_free(kube->meek);
     orr_free(kube->fresh);
+    orr_free(kube->placed);
+    orr_free(kube->nominees);
+    orr_free(kube->first_nominee);
+    orr_free(kube->nominated_mgpu);
+    orr_kube_pods_close(kube->pods);
     orr_free(kube->scaling.lined);
     orr_placer_close(kube->placer);
     orr_free(kube);
 }
 
-static uint32_t group_size(const struct orr_view *view, const struct lane *lane)
+static uint32_t group_size(const struct orr_view *view, const struct kube_lane *lane)
 {
     return view->shapes->shapes[lane->shape].groups[lane->group].count;
 }
@@ -131,7 +210,7 @@ static uint32_t pods_held(const struct orr_view *view, uint32_t job, uint32_t gr
     return held;
 }
 
-static struct orr_event *find_in(struct lane *lane, uint32_t job)
+static struct orr_event *find_in(struct kube_lane *lane, uint32_t job)
 {
     struct orr_event *first = &lane->jobs.events[lane->jobs.first];
     for (uint32_t i = 0; i < lane->jobs.count; i++) {
@@ -142,13 +221,15 @@ static struct orr_event *find_in(struct lane *lane, uint32_t job)
     return NULL;
 }
 
-/* Lines up the pods of a job that have no place. Who is known may be in the lane already, with pods
- * that it lost since. */
-static void line_up(const struct orr_view *view, struct lane *lane, struct orr_event who,
-                    bool known)
+/* Lines up the pods of a job that have no place and are not nominated. Who is known may be in the
+ * lane already, with pods that it lost since. */
+static void line_up(const struct kube *kube, const struct orr_view *view, struct kube_lane *lane,
+                    struct orr_event who, bool known)
 {
     struct orr_event *there = known && lane->jobs.count > 0 ? find_in(lane, who.subject) : NULL;
-    who.class_seq = known ? pods_held(view, who.subject, lane->group) : 0;
+    who.class_seq = known ? pods_held(view, who.subject, lane->group) +
+                                orr_kube__nominated(kube, lane, who.subject)
+                          : 0;
     if (there != NULL) {
         there->class_seq = who.class_seq;
     } else if (who.class_seq < group_size(view, lane)) {
@@ -156,6 +237,20 @@ static void line_up(const struct orr_view *view, struct lane *lane, struct orr_e
     }
     if (lane->jobs.count > 0 && orr_heap_top(&lane->jobs)->subject == who.subject) {
         lane->verdict = ORR_REASON_NONE;
+    }
+}
+
+/* Nobody of the job is nominated any more. */
+static void forget_nominees(struct kube *kube, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    for (uint32_t g = 0; kube->nominee_count > 0 && g < shape->group_count; g++) {
+        struct kube_lane *lane = lane_of(kube, view, job, g);
+        for (uint32_t i = lane->nominee_count; i-- > 0;) {
+            if (kube->nominees[lane->nominees[i]].job == job) {
+                (void)orr_kube__forget(kube, view, lane, i);
+            }
+        }
     }
 }
 
@@ -167,6 +262,13 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     if (event != ORR_JOB_SUBMITTED) {
         kube->released = true;
     }
+    make_lanes(kube, view);
+    if (kube->pods != NULL) {
+        orr_kube_pods_note(kube->pods, view, job);
+        if (event == ORR_JOB_ENDED) {
+            forget_nominees(kube, view, job);
+        }
+    }
     if (event == ORR_JOB_ENDED || !orr_scaling_joins(&kube->scaling, view, job)) {
         return;
     }
@@ -176,124 +278,59 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     const bool anew = event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED ||
                       (spec->scales && event == ORR_JOB_CHANGED);
     const bool known = !spec->scales && (!anew || view->jobs[job].attempts > 0);
-    orr_ms came = anew ? view->now : spec->submit_ms;
-    orr_ms key = kube->params.order == ORDER_PRIORITY ? -(orr_ms)spec->priority : came;
-    make_lanes(kube, view);
+    const orr_ms came = anew ? view->now : spec->submit_ms;
     for (uint32_t g = 0; g < view->shapes->shapes[spec->shape].group_count; g++) {
-        line_up(view, lane_of(kube, view, job, g), (struct orr_event){.at = key, .subject = job},
-                known);
+        line_up(kube, view, lane_of(kube, view, job, g),
+                (struct orr_event){.at = came, .subject = job}, known);
     }
     kube->fresh = ORR_ROOM_FOR_ONE(kube->fresh, kube->fresh_count, kube->fresh_capacity);
     kube->fresh[kube->fresh_count++] = job;
 }
 
-/* The lane whose next pod is first in the order of submits, among those not known to be blocked. */
-static struct lane *next_lane(const struct kube *kube)
+/* Whose turn it is: a nominated pod of a lane, or the first of its line. */
+struct turn {
+    struct kube_lane *lane; /* NULL: nobody's */
+    uint32_t nominee;       /* its place among the lane's; ORR_NONE: the first of the line */
+    orr_ms key;
+    uint32_t job;
+};
+
+static bool is_before(const struct turn *a, const struct turn *b)
 {
-    struct lane *best = NULL;
+    return b->lane == NULL                          ? true
+           : a->lane->priority != b->lane->priority ? a->lane->priority > b->lane->priority
+           : a->key != b->key                       ? a->key < b->key
+                                                    : a->job < b->job;
+}
+
+static uint32_t next_untried(const struct kube *kube, struct kube_lane *lane)
+{
+    while (lane->untried < lane->nominee_count &&
+           kube->nominees[lane->nominees[lane->untried]].tried == kube->round) {
+        lane->untried++;
+    }
+    return lane->untried < lane->nominee_count ? lane->untried : ORR_NONE;
+}
+
+/* The pod that is first in the order, among those not known to be blocked. */
+static struct turn next_turn(const struct kube *kube)
+{
+    struct turn best = {.lane = NULL};
     for (uint32_t i = 0; i < kube->lane_count; i++) {
-        struct lane *lane = &kube->lanes[i];
-        const struct orr_event *top = orr_heap_top(&lane->jobs);
-        if (top == NULL || lane->verdict != ORR_REASON_NONE) {
-            continue;
+        struct kube_lane *lane = &kube->lanes[i];
+        const uint32_t n = lane->nominee_count > 0 ? next_untried(kube, lane) : ORR_NONE;
+        if (n != ORR_NONE) {
+            const struct kube_nominee *nominee = &kube->nominees[lane->nominees[n]];
+            const struct turn turn = {lane, n, nominee->key, nominee->job};
+            best = is_before(&turn, &best) ? turn : best;
         }
-        const struct orr_event *first = best == NULL ? NULL : orr_heap_top(&best->jobs);
-        if (first == NULL || top->at < first->at ||
-            (top->at == first->at && top->subject < first->subject)) {
-            best = lane;
+        const struct orr_event *top = orr_heap_top(&lane->jobs);
+        if (top != NULL && lane->verdict == ORR_REASON_NONE) {
+            const struct turn turn = {lane, ORR_NONE, top->at, top->subject};
+            best = is_before(&turn, &best) ? turn : best;
         }
     }
     return best;
-}
-
-static double cap_of(const struct kube_params *params, const struct orr_view *view, uint32_t queue)
-{
-    const struct orr_entitlement *gpu = &view->queues->queues[queue].resources[ORR_SHARE_GPU];
-    return params->namespace_quota == CAP_LIMIT   ? gpu->limit
-           : params->namespace_quota == CAP_QUOTA ? gpu->quota
-                                                  : ORR_UNLIMITED;
-}
-
-/* A pod counts until it is gone: also while it terminates. */
-static int64_t held_mgpu(const struct orr_view *view, uint32_t queue)
-{
-    const struct orr_queue_use *use = &view->ledger->use[queue];
-    return use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu;
-}
-
-/* What a namespace's ResourceQuota leaves to further pods; milli-GPU round to the nearest. */
-static int64_t left_mgpu(const struct kube *kube, const struct orr_view *view, uint32_t queue)
-{
-    const double cap = cap_of(&kube->params, view, queue);
-    return cap < 0.0 ? INT64_MAX : (int64_t)(cap * ORR_MGPU + 0.5) - held_mgpu(view, queue);
-}
-
-/* Where a pod of a lane goes, or ORR_NONE; *over: there is room, but where it holds more than is
- * left: an ask of memory holds more of smaller devices. */
-static uint32_t choose_node(const struct kube *kube, const struct orr_view *view,
-                            const struct lane *lane, uint32_t job, int64_t left, uint64_t *devices,
-                            bool *over)
-{
-    const struct orr_request *request =
-        &view->shapes->shapes[lane->shape].groups[lane->group].request;
-    const bool bounded = request->gpu_ask == ORR_GPU_MEMORY;
-    const bool spread =
-        kube->params.score == SCORE_LEAST && kube->params.placer.choice == ORR_PLACEMENT_DEFAULT;
-    *devices = 0;
-    *over = false;
-    if (kube->placer != NULL) {
-        struct orr_place_range range = {.count = view->cluster->node_count,
-                                        .most_mgpu = bounded ? left : INT64_MAX};
-        const uint32_t node = orr_placer_choose(kube->placer, job, lane->group, &range, devices);
-        *over = node == ORR_NONE && bounded &&
-                orr_place_node_within(view->ledger, request, INT64_MAX, false) != ORR_NONE;
-        return node;
-    }
-    const uint32_t node = spread ? orr_ledger_most_idle(view->ledger, request)
-                                 : orr_ledger_best_fit(view->ledger, request, 1);
-    if (node == ORR_NONE || !bounded ||
-        orr_request_task_mgpu(request, orr_cluster_type(view->cluster, node)) <= left) {
-        return node;
-    }
-    const uint32_t within = orr_place_node_within(view->ledger, request, left, spread);
-    *over = within == ORR_NONE;
-    return within;
-}
-
-static enum orr_reason place_pod(const struct kube *kube, const struct orr_view *view,
-                                 struct orr_txn *txn, const struct lane *lane, uint32_t job)
-{
-    const struct orr_request *request =
-        &view->shapes->shapes[lane->shape].groups[lane->group].request;
-    const int64_t left = left_mgpu(kube, view, view->specs[job].queue);
-    const int64_t least_mgpu = orr_request_least_mgpu(view->cluster, request);
-    if (least_mgpu > 0 &&
-        least_mgpu > left) { /* below what is held: a quota counts what is asked */
-        return ORR_REASON_OVER_LIMIT;
-    }
-    uint64_t devices;
-    bool over;
-    const uint32_t node = choose_node(kube, view, lane, job, left, &devices, &over);
-    if (over) {
-        return ORR_REASON_OVER_LIMIT;
-    }
-    if (node != ORR_NONE && (devices != 0 ? orr_txn_place_on(txn, job, lane->group, node, devices)
-                                          : orr_txn_place(txn, job, lane->group, 1, node))) {
-        return ORR_REASON_NONE;
-    }
-    if (orr_view_room(view)->idle_gpus < (int64_t)request->devices) {
-        return ORR_REASON_NO_CAPACITY;
-    }
-    const int64_t asked = orr_request_units(request);
-    if (orr_place_allowed_idle(view->ledger, request) >= asked) {
-        return ORR_REASON_FRAGMENTED;
-    }
-    struct orr_request anywhere = *request;
-    anywhere.allowed = 0;
-    bool elsewhere = orr_place_allowed_idle(view->ledger, &anywhere) >= asked;
-    return elsewhere                                            ? ORR_REASON_NODE_TYPES
-           : request->selector == 0 && request->toleration == 0 ? ORR_REASON_NO_CAPACITY
-                                                                : ORR_REASON_CONSTRAINED;
 }
 
 static void explain(const struct kube *kube, const struct orr_view *view, struct orr_txn *txn,
@@ -306,10 +343,22 @@ static void explain(const struct kube *kube, const struct orr_view *view, struct
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
     if (verdict == ORR_REASON_OVER_LIMIT) {
         proof.queue = view->specs[job].queue;
-        proof.allowed_mgpu = (int64_t)(cap_of(&kube->params, view, proof.queue) * ORR_MGPU + 0.5);
-        proof.held_mgpu = held_mgpu(view, proof.queue);
+        proof.allowed_mgpu =
+            (int64_t)(orr_kube__cap(&kube->params, view, proof.queue) * ORR_MGPU + 0.5);
+        proof.held_mgpu = orr_kube__held_mgpu(view, proof.queue);
     }
     orr_txn_explain_by(txn, job, reason, &proof);
+}
+
+/* Is a pod of it nominated? */
+static bool is_nominated(struct kube *kube, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    bool found = false;
+    for (uint32_t g = 0; kube->nominee_count > 0 && !found && g < shape->group_count; g++) {
+        found = orr_kube__nominated(kube, lane_of(kube, view, job, g), job) > 0;
+    }
+    return found;
 }
 
 /* Jobs that came and did not start, or whose lane is blocked by another's pods. */
@@ -319,14 +368,16 @@ static void explain_fresh(struct kube *kube, const struct orr_view *view, struct
         uint32_t job = kube->fresh[i];
         const struct orr_job_spec *spec = &view->specs[job];
         const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
-        const struct lane *lane = lane_of(kube, view, job, 0);
+        const struct kube_lane *lane = lane_of(kube, view, job, 0);
+        const enum orr_reason verdict = is_nominated(kube, view, job)      ? ORR_REASON_PIPELINED
+                                        : lane->verdict == ORR_REASON_NONE ? ORR_REASON_NO_CAPACITY
+                                                                           : lane->verdict;
         if (spec->scales && !orr_scaling_is_lined(&kube->scaling, job)) {
             continue; /* it has what it wants */
         }
         if (view->jobs[job].placed_tasks < shape->tasks &&
             view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
-            explain(kube, view, txn, job,
-                    lane->verdict == ORR_REASON_NONE ? ORR_REASON_NO_CAPACITY : lane->verdict);
+            explain(kube, view, txn, job, verdict);
         }
     }
     kube->fresh_count = 0;
@@ -334,46 +385,164 @@ static void explain_fresh(struct kube *kube, const struct orr_view *view, struct
 
 static void kube_node(void *state, const struct orr_view *view, uint32_t node)
 {
+    struct kube *kube = state;
     (void)view;
-    (void)node;
-    ((struct kube *)state)->released = true;
+    kube->released = true;
+    if (kube->pods != NULL) {
+        orr_kube_pods_touch(kube->pods, node);
+    }
 }
 
-/* It runs with its minimum, unless it scales and lacks something; or it is gone. */
-static bool wants_no_more(const struct orr_view *view, uint32_t job)
+/* It runs with its minimum, unless it scales and lacks more pods than so many; or it is gone. */
+static bool wants_no_more(const struct orr_view *view, uint32_t job, uint32_t pods)
 {
     const struct orr_job_state *state = &view->jobs[job];
     const bool waits = state->phase == ORR_JOB_PENDING;
     return !view->specs[job].scales ? !waits
                                     : (!waits && state->phase != ORR_JOB_RUNNING) ||
-                                          orr_ledger_lacks(view->ledger, job) == 0;
+                                          orr_ledger_lacks(view->ledger, job) <= pods;
 }
 
-static void drop_first(struct kube *kube, struct lane *lane)
+static void drop_first(struct kube *kube, struct kube_lane *lane)
 {
     orr_scaling_left(&kube->scaling, orr_heap_pop(&lane->jobs).subject);
+}
+
+/* All are tried, or tried again. */
+static void unblock(struct kube *kube)
+{
+    kube->round++;
+    for (uint32_t i = 0; i < kube->lane_count; i++) {
+        kube->lanes[i].verdict = ORR_REASON_NONE;
+        kube->lanes[i].untried = 0;
+    }
+}
+
+static void note_placed(struct kube *kube, const struct orr_view *view, uint32_t job)
+{
+    if (kube->pods == NULL) {
+        return;
+    }
+    orr_kube_pods_note(kube->pods, view, job);
+    if (kube->placed_count == 0 || kube->placed[kube->placed_count - 1] != job) {
+        kube->placed = ORR_ROOM_FOR_ONE(kube->placed, kube->placed_count, kube->placed_capacity);
+        kube->placed[kube->placed_count++] = job;
+    }
+}
+
+/* The pod waits in its lane again; those that its room was kept from are tried again as well. */
+static void demote(struct kube *kube, const struct orr_view *view, struct kube_lane *lane,
+                   uint32_t at)
+{
+    const struct kube_nominee gone = orr_kube__forget(kube, view, lane, at);
+    struct orr_event *there = lane->jobs.count > 0 ? find_in(lane, gone.job) : NULL;
+    unblock(kube);
+    if (view->specs[gone.job].scales && there != NULL) {
+        there->class_seq -= there->class_seq > 0;
+    } else if (orr_scaling_joins(&kube->scaling, view, gone.job)) {
+        line_up(kube, view, lane, (struct orr_event){.at = gone.key, .subject = gone.job},
+                !view->specs[gone.job].scales);
+    }
+}
+
+/* Room was made on the node for a higher pod. */
+static void demote_lower(struct kube *kube, const struct orr_view *view, uint32_t node,
+                         int32_t priority)
+{
+    uint32_t n = kube->first_nominee[node];
+    while (n != ORR_NONE) {
+        struct kube_lane *lane = &kube->lanes[kube->nominees[n].lane];
+        if (lane->priority >= priority) {
+            n = kube->nominees[n].next_on;
+            continue;
+        }
+        uint32_t at = 0;
+        while (lane->nominees[at] != n) {
+            at++;
+        }
+        demote(kube, view, lane, at);
+        n = kube->first_nominee[node];
+    }
+}
+
+/* The next turn of a nominated pod. It waits on while its victims leave. */
+static void try_nominee(struct kube *kube, const struct orr_view *view, struct orr_txn *txn,
+                        const struct turn *turn)
+{
+    const uint32_t slot = turn->lane->nominees[turn->nominee];
+    const uint32_t node = kube->nominees[slot].node;
+    kube->nominees[slot].tried = kube->round;
+    if (wants_no_more(view, turn->job, 0)) {
+        (void)orr_kube__forget(kube, view, turn->lane, turn->nominee);
+        unblock(kube);
+        return;
+    }
+    const enum orr_reason verdict = orr_kube__place(kube, view, txn, turn->lane, turn->job, slot);
+    if (verdict == ORR_REASON_NONE) {
+        const uint32_t placement = view->jobs[turn->job].placement; /* the newest is first */
+        note_placed(kube, view, turn->job);
+        (void)orr_kube__forget(kube, view, turn->lane, turn->nominee);
+        if (view->ledger->placements[placement].node != node) {
+            unblock(kube); /* room is kept no more */
+        }
+    } else if (verdict == ORR_REASON_OVER_LIMIT ||
+               !orr_kube__victims_leave(kube, view, &kube->nominees[slot])) {
+        demote(kube, view, turn->lane, turn->nominee);
+    }
+}
+
+/* The turn of the first of a lane's line. */
+static void try_first(struct kube *kube, const struct orr_view *view, struct orr_txn *txn,
+                      struct kube_lane *lane)
+{
+    const struct orr_event who = *orr_heap_top(&lane->jobs);
+    const uint32_t job = who.subject;
+    if (wants_no_more(view, job, orr_kube__nominated(kube, lane, job))) {
+        drop_first(kube, lane);
+        return;
+    }
+    lane->verdict = orr_kube__place(kube, view, txn, lane, job, ORR_NONE);
+    if (lane->verdict == ORR_REASON_NONE) {
+        note_placed(kube, view, job);
+    } else {
+        const uint32_t node = lane->verdict == ORR_REASON_OVER_LIMIT || lane->is_meek
+                                  ? ORR_NONE
+                                  : orr_kube__preempt(kube, view, txn, lane, job);
+        explain(kube, view, txn, job, node == ORR_NONE ? lane->verdict : ORR_REASON_PIPELINED);
+        if (node == ORR_NONE) {
+            return;
+        }
+        lane->verdict = ORR_REASON_NONE;
+        orr_kube__nominate(kube, view, lane, who, node);
+        demote_lower(kube, view, node, lane->priority);
+    }
+    if (++lane->jobs.events[lane->jobs.first].class_seq == group_size(view, lane)) {
+        drop_first(kube, lane);
+    }
 }
 
 static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct kube *kube = state;
-    for (uint32_t i = 0; kube->released && i < kube->lane_count; i++) {
-        kube->lanes[i].verdict = ORR_REASON_NONE;
+    kube->round++;
+    for (uint32_t i = 0; kube->nominee_count > 0 && i < kube->lane_count; i++) {
+        kube->lanes[i].untried = 0;
+    }
+    if (kube->released) {
+        unblock(kube);
     }
     kube->released = false;
-    for (struct lane *lane = next_lane(kube); lane != NULL; lane = next_lane(kube)) {
-        uint32_t job = orr_heap_top(&lane->jobs)->subject;
-        if (wants_no_more(view, job)) {
-            drop_first(kube, lane);
-            continue;
-        }
-        lane->verdict = place_pod(kube, view, txn, lane, job);
-        if (lane->verdict != ORR_REASON_NONE) {
-            explain(kube, view, txn, job, lane->verdict);
-        } else if (++lane->jobs.events[lane->jobs.first].class_seq == group_size(view, lane)) {
-            drop_first(kube, lane);
+    for (struct turn turn = next_turn(kube); turn.lane != NULL; turn = next_turn(kube)) {
+        if (turn.nominee != ORR_NONE) {
+            try_nominee(kube, view, txn, &turn);
+        } else {
+            try_first(kube, view, txn, turn.lane);
         }
     }
+    for (uint32_t i = 0; i < kube->placed_count; i++) { /* a commit may join what they hold */
+        orr_kube_pods_note(kube->pods, view, kube->placed[i]);
+    }
+    kube->placed_count = 0;
     explain_fresh(kube, view, txn);
 }
 
@@ -394,7 +563,7 @@ static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
     for (uint32_t q = 0; q < view->queues->count && news; q++) {
         const struct orr_queue *queue = &view->queues->queues[q];
         if (queue->shard == view->shard && queue->child_count == 0) {
-            const double cap = cap_of(&kube->params, view, q);
+            const double cap = orr_kube__cap(&kube->params, view, q);
             mgpu[q] = cap < 0.0 ? -1.0 : cap * ORR_MGPU;
         }
     }
@@ -402,12 +571,27 @@ static bool kube_shares(void *state, const struct orr_view *view, double *mgpu)
     return news;
 }
 
+static void kube_remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    const struct kube_params *p = params;
+    if (!preempts(p) && p->never_preempts != NULL && p->never_preempts[0] != '\0') {
+        say("never_preempts: bears on nothing: no pod evicts another with these parameters",
+            context);
+    }
+    if (p->preemption && !preempts(p)) {
+        say(p->order == KUBE_ORDER_SUBMIT
+                ? "order: submit: nobody is preempted, for a higher priority is no reason then"
+                : "placement: hived: nobody is preempted: cells are what a queue may have",
+            context);
+    }
+}
+
 static uint32_t kube_heeds(const void *params)
 {
     const struct kube_params *p = params;
-    return (p->order == ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0) |
-           (p->namespace_quota == CAP_QUOTA ? ORR_HEEDS_QUOTAS : 0) |
-           (p->namespace_quota == CAP_LIMIT ? ORR_HEEDS_LIMITS : 0);
+    return (p->order == KUBE_ORDER_PRIORITY ? ORR_HEEDS_PRIORITY : 0) |
+           (p->namespace_quota == KUBE_CAP_QUOTA ? ORR_HEEDS_QUOTAS : 0) |
+           (p->namespace_quota == KUBE_CAP_LIMIT ? ORR_HEEDS_LIMITS : 0);
 }
 
 /* All pods of a gang count against the namespace before it starts. */
@@ -419,7 +603,7 @@ static struct orr_bar kube_bars(const void *params, const struct orr_view *view,
         shape->group_count > 1
             ? orr_shape_least(shape, ORR_SHARE_GPU)
             : shape->min_tasks * orr_request_least_mgpu(view->cluster, &shape->groups[0].request);
-    const double cap = cap_of(params, view, spec->queue);
+    const double cap = orr_kube__cap(params, view, spec->queue);
     return cap >= 0.0 && (double)asked / ORR_MGPU > cap
                ? (struct orr_bar){.reason = ORR_REASON_OVER_LIMIT,
                                   .queue = spec->queue,
@@ -447,4 +631,6 @@ const struct orr_policy orr_policy_kube = {
     .heeds = kube_heeds,
     .shares = kube_shares,
     .bars = kube_bars,
+    .check = kube_check,
+    .remarks = kube_remarks,
 };

@@ -42,5 +42,7 @@ set_tests_properties(prop.mig_apart PROPERTIES LABELS full ENVIRONMENT TMPDIR=${
 find_program(ORR_PYTHON3 python3)
 if(ORR_PYTHON3)
   add_test(NAME prop.second COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/prop/second.py $<TARGET_FILE:orrery> 1 25)
+  add_test(NAME prop.second_kube COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/prop/second_kube.py $<TARGET_FILE:orrery> 1 100)
+  set_tests_properties(prop.second_kube PROPERTIES LABELS full TIMEOUT 300 ENVIRONMENT "TMPDIR=${CMAKE_CURRENT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1") # 8 s
   set_tests_properties(prop.second PROPERTIES LABELS full TIMEOUT 300 ENVIRONMENT "TMPDIR=${CMAKE_CURRENT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1") # 5 s
 endif()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kube by hand: spreading and packing, partial gangs that hold GPUs, the deadlock of two of them.
- */
+/* kube by hand: spreading and packing, partial gangs that hold GPUs, the deadlock of two of them,
+ * preemption. */
 #include "policy_fixture.h"
 
 #include <orrery/policies/registry.h>
@@ -109,6 +109,49 @@ static void bars__count_memory_by_the_largest_devices(void **state)
     fixture_close(&f);
 }
 
+/* Jobs of one GPU on a node of two: each evicts the lowest there is, as pods of higher priorities
+ * come. */
+static void higher_pod__takes_the_place_of_the_lowest(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1, 2);
+    for (uint32_t j = 0; j < 4; j++) {
+        const uint32_t job = fixture_job(&f, j, 1, 1, 100);
+        f.world.specs[job].priority = (int32_t)j;
+    }
+    fixture_open(&f, orr_policy_find("kube"), NULL);
+    fixture_run(&f, 3);
+    assert_int_equal(f.view.jobs[0].evictions + f.view.jobs[1].evictions, 2);
+    assert_int_equal(f.view.jobs[2].phase, ORR_JOB_RUNNING);
+    assert_int_equal(f.view.jobs[3].phase, ORR_JOB_RUNNING);
+    fixture_expect(&f, (const orr_ms[]){0, 1, 2, 3});
+    assert_int_equal(f.view.jobs[1].end_ms, 202); /* again when a place is free, before job 0 */
+    assert_int_equal(f.view.jobs[0].end_ms, 203);
+    fixture_close(&f);
+}
+
+/* Of two devices that four jobs share, a job that asks a whole one takes that of the lowest two. */
+static void whole_device__costs_those_that_share_one(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1, 2);
+    for (uint32_t j = 0; j < 4; j++) { /* two a device, of priorities 1 2, 3 4 */
+        const uint32_t job = fixture_job_of(&f, j, 1, core_fraction(1, 500), 100);
+        f.world.specs[job].priority = (int32_t)j + 1;
+    }
+    const uint32_t whole = fixture_job(&f, 5, 1, 1, 10);
+    f.world.specs[whole].priority = 9;
+    fixture_open(&f, orr_policy_find("kube"), NULL);
+    fixture_run(&f, 5);
+    for (uint32_t j = 0; j < 4; j++) {
+        assert_int_equal(f.view.jobs[j].evictions, j < 2);
+    }
+    assert_int_equal(f.view.jobs[4].phase, ORR_JOB_RUNNING);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +160,8 @@ int main(void)
         cmocka_unit_test(cap__counts_memory_by_the_device_it_is_of),
         cmocka_unit_test(bars__count_memory_by_the_largest_devices),
         cmocka_unit_test(two_partial_gangs__block_each_other_for_ever),
+        cmocka_unit_test(higher_pod__takes_the_place_of_the_lowest),
+        cmocka_unit_test(whole_device__costs_those_that_share_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
