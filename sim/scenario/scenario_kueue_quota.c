@@ -386,6 +386,23 @@ static void write_plain(struct orr_scenario__load *load, const struct orr_scenar
     write_amounts(load, holder, queue, totals, own);
 }
 
+/* Kueue goes by flavors, which have no GPUs here; other policies go by the queue's own limit. */
+static void write_no_gpus(struct orr_scenario__load *load,
+                          const struct orr_scenario__holder *holder,
+                          struct orr_scenario__node *queue)
+{
+    if (holder->cohort && holder->weight == NULL) {
+        return;
+    }
+    struct orr_scenario__node *gpu = orr_scenario__add_map(load, queue, "gpu", queue->at);
+    if (!holder->cohort) {
+        orr_scenario__add_text(load, gpu, "limit", "0", queue->at);
+    }
+    if (holder->weight != NULL) {
+        orr_scenario__add_text(load, gpu, "weight", holder->weight, queue->at);
+    }
+}
+
 static void write_flavors(struct orr_scenario__load *load,
                           const struct orr_scenario__holder *holder,
                           struct orr_scenario__node *queue)
@@ -397,9 +414,8 @@ static void write_flavors(struct orr_scenario__load *load,
                       f->amounts, own_of(holder, f->flavor));
         any_gpu = any_gpu || f->amounts[KUEUE_GPU].stated;
     }
-    if (!any_gpu && holder->weight != NULL) {
-        struct orr_scenario__node *gpu = orr_scenario__add_map(load, queue, "gpu", queue->at);
-        orr_scenario__add_text(load, gpu, "weight", holder->weight, queue->at);
+    if (!any_gpu) {
+        write_no_gpus(load, holder, queue);
     }
 }
 
