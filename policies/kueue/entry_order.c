@@ -3,7 +3,8 @@
  *
  * Classic: sorted once. Fair sharing: a tournament up the cohort tree for every entry, since those
  * before it changed the shares. An entry changes the usage of its own queue and of the nodes above
- * it alone, so that what stands for all other nodes is as it was.
+ * it alone, so that what stands for all other nodes is as it was. Each cohort keeps the matches of
+ * the nodes below it (a bracket), of which one that stands anew plays its own again.
  */
 #include <orrery/base/sort.h>
 
@@ -53,29 +54,42 @@ static int by_rule(const void *a, const void *b, void *context)
     return wx->is.queue < wy->is.queue ? -1 : wx->is.queue > wy->is.queue;
 }
 
+/* A queue has several where some come for their second pass. */
+static void enter_all(struct orr_kueue *kueue)
+{
+    const uint32_t nodes = kueue->tree->node_count;
+    kueue->players = orr_arena_alloc(&kueue->arena, nodes, sizeof *kueue->players);
+    for (uint32_t n = 0; n < nodes; n++) {
+        kueue->players[n].last = ORR_NONE;
+    }
+    for (uint32_t i = 0; i < kueue->entry_count; i++) {
+        struct kueue_entry *entry = &kueue->entries[i];
+        struct kueue_player *player = &kueue->players[kueue->workloads[entry->workload].is.queue];
+        entry->earlier = player->last;
+        player->last = i;
+    }
+}
+
 void orr_kueue__sort_entries(struct orr_kueue *kueue)
 {
+    kueue->passed = 0;
     if (!kueue->spec->config.fair_sharing) {
         orr_sort(kueue->entries, kueue->entry_count, sizeof *kueue->entries, by_rule, kueue);
         return;
     }
-    kueue->players =
-        orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *kueue->players);
+    enter_all(kueue);
     kueue->turn = ORR_NONE;
 }
 
 /* --- fair sharing --- */
 
-static uint32_t entry_of(const struct orr_kueue *kueue, uint32_t queue)
+static uint32_t entry_of(struct orr_kueue *kueue, uint32_t queue)
 {
-    uint32_t found = ORR_NONE;
-    for (uint32_t i = 0; i < kueue->entry_count; i++) {
-        const struct kueue_entry *entry = &kueue->entries[i];
-        if (!entry->processed && kueue->workloads[entry->workload].is.queue == queue) {
-            found = i;
-        }
+    struct kueue_player *player = &kueue->players[queue];
+    while (player->last != ORR_NONE && kueue->entries[player->last].processed) {
+        player->last = kueue->entries[player->last].earlier;
     }
-    return found;
+    return player->last;
 }
 
 static void account(struct orr_kueue *kueue, const struct kueue_entry *entry, bool take)
@@ -89,19 +103,16 @@ static void account(struct orr_kueue *kueue, const struct kueue_entry *entry, bo
     }
 }
 
-/* How the entry stands for the node, which is its queue or above it. */
-static void rate(struct orr_kueue *kueue, uint32_t node, struct kueue_player *player)
+/* How the entry stands for the node, which is its queue or above it; the books have it already. */
+static void rate(const struct orr_kueue *kueue, uint32_t node, struct kueue_player *player)
 {
-    const struct kueue_entry *entry = &kueue->entries[player->entry];
-    const struct orr_kueue_assignment *assignment = entry->assignment;
-    account(kueue, entry, true);
+    const struct orr_kueue_assignment *assignment = kueue->entries[player->entry].assignment;
     player->share = orr_quota_share(kueue->tree, node);
     player->borrowing = false;
     for (uint32_t i = 0; assignment != NULL && i < assignment->usage_count; i++) {
         player->borrowing = player->borrowing ||
                             orr_quota_borrows_with(kueue->tree, node, assignment->usage[i].cell, 0);
     }
-    account(kueue, entry, false);
 }
 
 static bool beats(const struct orr_kueue *kueue, const struct kueue_player *a,
@@ -124,56 +135,119 @@ static bool beats(const struct orr_kueue *kueue, const struct kueue_player *a,
     return priority != 0 ? priority < 0 : x->order_at < y->order_at;
 }
 
+/* The one to the right wins only if it is better. */
+static uint32_t match(const struct orr_kueue *kueue, uint32_t left, uint32_t right)
+{
+    return left == ORR_NONE                                              ? right
+           : right == ORR_NONE                                           ? left
+           : beats(kueue, &kueue->players[right], &kueue->players[left]) ? right
+                                                                         : left;
+}
+
+static uint32_t stands_for(const struct orr_kueue *kueue, uint32_t node)
+{
+    return kueue->players[node].entry != ORR_NONE ? node : ORR_NONE;
+}
+
+static uint32_t winner(const struct orr_kueue *kueue, const struct kueue_player *cohort)
+{
+    const uint32_t best = cohort->seats > 0 ? cohort->bracket[1] : ORR_NONE;
+    return best != ORR_NONE ? kueue->players[best].entry : ORR_NONE;
+}
+
+/* The node below the cohort stands anew. */
+static void play_again(struct orr_kueue *kueue, struct kueue_player *cohort, uint32_t node)
+{
+    uint32_t at = cohort->seats + kueue->players[node].seat;
+    cohort->bracket[at] = stands_for(kueue, node);
+    for (at /= 2; at > 0; at /= 2) {
+        cohort->bracket[at] = match(kueue, cohort->bracket[2 * at], cohort->bracket[2 * at + 1]);
+    }
+}
+
 static void stand(struct orr_kueue *kueue, uint32_t node);
 
 /* Winners of cohorts below it come before entries of queues. */
-static uint32_t winner(struct orr_kueue *kueue, uint32_t cohort)
+static void play_all(struct orr_kueue *kueue, uint32_t cohort)
 {
     const struct orr_quota_tree *tree = kueue->tree;
     const struct orr_quota_node *at = &tree->nodes[cohort];
-    const struct kueue_player *best = NULL;
+    struct kueue_player *player = &kueue->players[cohort];
+    player->seats = at->child_count > 0;
+    while (player->seats < at->child_count) {
+        player->seats *= 2;
+    }
+    const size_t matches = 2 * (size_t)player->seats;
+    player->bracket = orr_arena_alloc(&kueue->arena, matches + 1, sizeof *player->bracket);
+    for (size_t i = 0; i < matches; i++) {
+        player->bracket[i] = ORR_NONE;
+    }
+    uint32_t seat = 0;
     for (int queues = 0; queues < 2; queues++) {
         for (uint32_t i = 0; i < at->child_count; i++) {
             const uint32_t child = tree->children[at->first_child + i];
-            const struct kueue_player *player = &kueue->players[child];
-            if (tree->nodes[child].cohort != (queues == 0)) {
-                continue;
-            }
-            if (!player->known) {
+            if (tree->nodes[child].cohort == (queues == 0)) {
                 stand(kueue, child);
-            }
-            if (player->entry != ORR_NONE && (best == NULL || beats(kueue, player, best))) {
-                best = player;
+                kueue->players[child].seat = seat;
+                player->bracket[player->seats + seat++] = stands_for(kueue, child);
             }
         }
     }
-    return best != NULL ? best->entry : ORR_NONE;
+    for (uint32_t i = player->seats; i-- > 1;) {
+        player->bracket[i] = match(kueue, player->bracket[2 * i], player->bracket[2 * i + 1]);
+    }
 }
 
-/* Who stands for the node, and how. */
+/* Who stands for the node, and how; and for all nodes below it. */
 static void stand(struct orr_kueue *kueue, uint32_t node)
 {
     struct kueue_player *player = &kueue->players[node];
     const struct orr_quota_node *is = &kueue->tree->nodes[node];
     player->known = true;
-    player->entry = is->cohort ? winner(kueue, node) : entry_of(kueue, node);
+    if (is->cohort) {
+        play_all(kueue, node);
+    }
+    player->entry = is->cohort ? winner(kueue, player) : entry_of(kueue, node);
     if (player->entry != ORR_NONE && is->parent != ORR_NONE) {
+        account(kueue, &kueue->entries[player->entry], true);
         rate(kueue, node, player);
+        account(kueue, &kueue->entries[player->entry], false);
     }
 }
 
-/* The queue had its turn: it and the nodes above it, where they were looked at, stand anew. */
+/* The books have the entry that stands for a node, in place of the one that they had. */
+static uint32_t put_on_books(struct orr_kueue *kueue, uint32_t had, uint32_t entry)
+{
+    if (had != entry && had != ORR_NONE) {
+        account(kueue, &kueue->entries[had], false);
+    }
+    if (had != entry && entry != ORR_NONE) {
+        account(kueue, &kueue->entries[entry], true);
+    }
+    return entry;
+}
+
+/* The queue had its turn: it and the nodes above it stand anew. */
 static void take_turn(struct orr_kueue *kueue, uint32_t queue)
 {
+    uint32_t on_books = ORR_NONE, below = ORR_NONE;
     for (uint32_t node = queue; node != ORR_NONE; node = kueue->tree->nodes[node].parent) {
-        if (kueue->players[node].known) {
-            stand(kueue, node);
+        struct kueue_player *player = &kueue->players[node];
+        if (below != ORR_NONE) {
+            play_again(kueue, player, below);
         }
+        player->entry = below != ORR_NONE ? winner(kueue, player) : entry_of(kueue, node);
+        if (player->entry != ORR_NONE && kueue->tree->nodes[node].parent != ORR_NONE) {
+            on_books = put_on_books(kueue, on_books, player->entry);
+            rate(kueue, node, player);
+        }
+        below = node;
     }
+    (void)put_on_books(kueue, on_books, ORR_NONE);
 }
 
 /* A normal head displaces one of the same queue that came for its second pass. */
-static bool is_displaced(const struct orr_kueue *kueue, uint32_t entry)
+static bool is_displaced(struct orr_kueue *kueue, uint32_t entry)
 {
     const uint32_t queue = kueue->workloads[kueue->entries[entry].workload].is.queue;
     return entry_of(kueue, queue) != entry;
@@ -197,7 +271,8 @@ static uint32_t next_by_share(struct orr_kueue *kueue, uint32_t entry)
 
 uint32_t orr_kueue__next_entry(struct orr_kueue *kueue)
 {
-    for (uint32_t i = 0; i < kueue->entry_count; i++) {
+    for (; kueue->passed < kueue->entry_count; kueue->passed++) {
+        const uint32_t i = kueue->passed;
         if (kueue->entries[i].processed) {
             continue;
         }

@@ -80,6 +80,7 @@ enum kueue_requeue {
 struct kueue_entry {
     uint32_t workload;
     uint32_t replaced; /* the slice whose quota it gets; ORR_NONE */
+    uint32_t earlier;  /* entry of its queue, in fair sharing; ORR_NONE */
     bool second_pass, processed, nominated;
     const struct orr_kueue_assignment *assignment;
     const struct orr_kueue_target *targets;
@@ -93,6 +94,10 @@ struct kueue_player { /* fair sharing: who stands for a node of the tree in the 
     uint32_t entry;               /* ORR_NONE: none */
     struct orr_quota_share share; /* of the node, with the entry */
     bool borrowing;               /* that node, on a cell the entry asks */
+    uint32_t last;                /* entry of the queue whose turn is to come; ORR_NONE: none */
+    uint32_t seat;                /* of the node in its cohort's bracket */
+    uint32_t *bracket;            /* of a cohort: who of the nodes below it wins each match */
+    uint32_t seats;               /* of the bracket, a power of two */
 };
 
 struct orr_kueue {
@@ -115,6 +120,7 @@ struct orr_kueue {
     struct kueue_entry *entries;
     struct kueue_player *players; /* by node of the tree, in the cycle's arena */
     uint32_t turn;                /* the queue whose entry was the last; ORR_NONE: none was */
+    uint32_t passed;              /* entries at the front that had their turn */
     uint32_t entry_count, entry_capacity;
     uint32_t *chosen; /* victims chosen in this cycle */
     uint32_t chosen_count, chosen_capacity;
