@@ -1,44 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kueue_pods.c - admitted jobs' pods, placed as kube-scheduler does: pod by pod, by priority, then
- * by the time they came into being. A pod takes any node with room, whether or not the rest of its
+/* kueue_pods.c - admitted jobs' pods, placed as kube-scheduler does: pod by pod, in the order of
+ * kueue_lines.c. A pod takes any node with room, whether or not the rest of its
  * job fits. Parameter placement ideal: a job's gang is placed whole, or it waits. */
 #include "kueue_policy.h"
-
-static bool comes_before(const struct kueue_run *run, const struct orr_view *view, uint32_t a,
-                         uint32_t b)
-{
-    const int32_t priority_a = view->specs[a].priority, priority_b = view->specs[b].priority;
-    if (priority_a != priority_b) {
-        return priority_a > priority_b;
-    }
-    if (run->jobs[a].admitted_ms != run->jobs[b].admitted_ms) {
-        return run->jobs[a].admitted_ms < run->jobs[b].admitted_ms;
-    }
-    return a < b;
-}
-
-void orr_kueue__leave_line(struct kueue_run *run, uint32_t job)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < run->unplaced_count; i++) {
-        if (run->unplaced[i] != job) {
-            run->unplaced[kept++] = run->unplaced[i];
-        }
-    }
-    run->unplaced_count = kept;
-}
-
-void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint32_t job)
-{
-    orr_kueue__leave_line(run, job);
-    run->unplaced = ORR_ROOM_FOR_ONE(run->unplaced, run->unplaced_count, run->unplaced_capacity);
-    uint32_t at = run->unplaced_count++;
-    while (at > 0 && comes_before(run, view, job, run->unplaced[at - 1])) {
-        run->unplaced[at] = run->unplaced[at - 1];
-        at--;
-    }
-    run->unplaced[at] = job;
-}
 
 bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job)
 {
@@ -126,7 +90,7 @@ static enum orr_reason place_assigned(const struct kueue_run *run, const struct 
     return all ? ORR_REASON_NONE : ORR_REASON_ASSIGNED_NODES;
 }
 
-static bool is_assigned(const struct kueue_run *run, uint32_t job, uint32_t group)
+bool orr_kueue__is_assigned(const struct kueue_run *run, uint32_t job, uint32_t group)
 {
     return orr_kueue_held(run->kueue, run->jobs[job].workload)[group].topology_flavor != ORR_NONE;
 }
@@ -135,7 +99,7 @@ static bool is_assigned(const struct kueue_run *run, uint32_t job, uint32_t grou
 static enum orr_reason place_group(struct kueue_run *run, const struct orr_view *view,
                                    struct orr_txn *txn, uint32_t job, uint32_t group)
 {
-    if (is_assigned(run, job, group)) {
+    if (orr_kueue__is_assigned(run, job, group)) {
         return place_assigned(run, view, txn, job, group);
     }
     run->places.stale = run->places.stale || run->places.mixed;
@@ -153,28 +117,25 @@ static enum orr_reason place_group(struct kueue_run *run, const struct orr_view 
     return ORR_REASON_NONE;
 }
 
-/* Where the verdict on pods like those of the group is kept; NULL: they hold several flavors, and
- * are tried each time. */
-static enum orr_reason *verdict_of(const struct kueue_run *run, const struct orr_view *view,
-                                   uint32_t job, uint32_t group)
+uint32_t orr_kueue__verdict_of(const struct kueue_run *run, const struct orr_view *view,
+                               uint32_t job, uint32_t group)
 {
     const uint32_t *flavors = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].flavors;
     const uint32_t lane = run->first_lane[view->specs[job].shape] + group;
     uint32_t flavor = ORR_NONE;
-    if (is_assigned(run, job, group)) {
-        return NULL;
+    if (orr_kueue__is_assigned(run, job, group)) {
+        return ORR_NONE;
     }
     for (uint32_t kind = 0; kind < run->spec.resource_count; kind++) {
         if (flavor != ORR_NONE && flavors[kind] != ORR_NONE && flavors[kind] != flavor) {
-            return NULL;
+            return ORR_NONE;
         }
         flavor = flavors[kind] != ORR_NONE ? flavors[kind] : flavor;
     }
     if (flavor == ORR_NONE && run->spec.flavor_count > 1) {
-        return NULL; /* it asks nothing that is counted: any node will do */
+        return ORR_NONE; /* it asks nothing that is counted: any node will do */
     }
-    return &run->verdicts[(size_t)lane * run->spec.flavor_count +
-                          (flavor == ORR_NONE ? 0 : flavor)];
+    return lane * run->spec.flavor_count + (flavor == ORR_NONE ? 0 : flavor);
 }
 
 static enum orr_reason place_job(struct kueue_run *run, const struct orr_view *view,
@@ -183,8 +144,9 @@ static enum orr_reason place_job(struct kueue_run *run, const struct orr_view *v
     const uint32_t shape = view->specs[job].shape;
     enum orr_reason worst = ORR_REASON_NONE;
     for (uint32_t g = 0; g < view->shapes->shapes[shape].group_count; g++) {
-        enum orr_reason own = ORR_REASON_NONE, *kept = verdict_of(run, view, job, g);
-        enum orr_reason *verdict = kept != NULL ? kept : &own;
+        const uint32_t shared = orr_kueue__verdict_of(run, view, job, g);
+        enum orr_reason own = ORR_REASON_NONE;
+        enum orr_reason *verdict = shared != ORR_NONE ? &run->verdicts[shared] : &own;
         if (*verdict == ORR_REASON_NONE) {
             *verdict = place_group(run, view, txn, job, g);
         }
@@ -248,34 +210,58 @@ static bool any_assigned(const struct kueue_run *run, const struct orr_view *vie
 {
     bool any = false;
     for (uint32_t g = 0; g < view->shapes->shapes[view->specs[job].shape].group_count; g++) {
-        any = any || is_assigned(run, job, g);
+        any = any || orr_kueue__is_assigned(run, job, g);
     }
     return any;
+}
+
+static enum orr_reason try_job(struct kueue_run *run, const struct orr_view *view,
+                               struct orr_txn *txn, uint32_t job)
+{
+    const bool whole = run->params.placement == KUEUE_PLACE_IDEAL &&
+                       !any_assigned(run, view, job) && !view->specs[job].scales &&
+                       view->jobs[job].phase != ORR_JOB_RUNNING;
+    return whole ? place_whole(run, view, txn, job) : place_job(run, view, txn, job);
+}
+
+/* Who came behind one that finds no node was not tried. Others behind it keep their reason: what it
+ * lacks changes with every job that ends, and is the same as it was to them. */
+static void explain_newcomers(struct kueue_run *run, const struct orr_view *view,
+                              struct orr_txn *txn)
+{
+    for (uint32_t i = 0; i < run->newcomer_count; i++) {
+        const uint32_t job = run->newcomers[i], line = run->jobs[job].line;
+        if (line != ORR_NONE && !orr_kueue__is_apart(run, line)) {
+            explain(view, txn, job, run->verdicts[line]);
+        }
+    }
+    run->newcomer_count = 0;
 }
 
 void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *view,
                                   struct orr_txn *txn)
 {
-    uint32_t kept = 0;
     for (uint32_t l = 0; run->released && l < run->lane_count; l++) {
         run->verdicts[l] = ORR_REASON_NONE;
     }
     run->released = false;
-    for (uint32_t i = 0; i < run->unplaced_count; i++) {
-        const uint32_t job = run->unplaced[i];
-        const bool whole = run->params.placement == KUEUE_PLACE_IDEAL &&
-                           !any_assigned(run, view, job) && !view->specs[job].scales &&
-                           view->jobs[job].phase != ORR_JOB_RUNNING;
-        const enum orr_reason verdict =
-            whole ? place_whole(run, view, txn, job) : place_job(run, view, txn, job);
+    uint32_t place = 0; /* among those apart */
+    for (uint32_t job; (job = orr_kueue__next_in_line(run, view, place)) != ORR_NONE;) {
+        const enum orr_reason verdict = try_job(run, view, txn, job);
         if (verdict != ORR_REASON_NONE) {
+            const uint32_t line = run->jobs[job].line;
             explain(view, txn, job, verdict);
-            run->unplaced[kept++] = job;
+            if (orr_kueue__is_apart(run, line)) {
+                place++;
+            } else {
+                run->verdicts[line] = verdict;
+            }
         } else {
             /* a node that fails now starts the time of recovery */
             orr_kueue__set_held(run, job, true, true);
             run->jobs[job].due_ms = ORR_MS_NEVER;
+            orr_kueue__leave_line(run, job);
         }
     }
-    run->unplaced_count = kept;
+    explain_newcomers(run, view, txn);
 }

@@ -29,20 +29,13 @@ static enum orr_status kueue_open(const struct orr_host *host, const void *param
     run->late_job = ORR_NONE;
     run->jobs = orr_zalloc((size_t)view->job_count + 1, sizeof *run->jobs);
     run->wakes = orr_alloc((size_t)run->tree.node_count + 1, sizeof *run->wakes);
-    run->first_lane = orr_zalloc((size_t)view->shapes->count + 1, sizeof *run->first_lane);
     for (uint32_t j = 0; j < view->job_count; j++) {
         run->jobs[j].workload = ORR_NONE;
     }
     for (uint32_t n = 0; n < run->tree.node_count; n++) {
         run->wakes[n].at_ms = ORR_MS_NEVER;
     }
-    run->shape_count = view->shapes->count;
-    for (uint32_t s = 0; s < view->shapes->count; s++) {
-        run->first_lane[s] = run->lane_count;
-        run->lane_count += view->shapes->shapes[s].group_count; /* of each flavor */
-    }
-    run->lane_count *= run->spec.flavor_count;
-    run->verdicts = orr_zalloc((size_t)run->lane_count + 1, sizeof *run->verdicts);
+    orr_kueue__open_lines(run, view);
     *state = run;
     return ORR_OK;
 }
@@ -53,13 +46,11 @@ static void kueue_close(void *state)
     for (uint32_t s = 0; run->sets != NULL && s < run->shape_count; s++) {
         orr_free(run->sets[s]);
     }
+    orr_kueue__close_lines(run);
     orr_kueue__unmap(run);
     orr_free(run->jobs);
     orr_free(run->job_of);
     orr_free(run->wakes);
-    orr_free(run->unplaced);
-    orr_free(run->verdicts);
-    orr_free(run->first_lane);
     orr_free(run->timed);
     orr_free(run->fresh);
     orr_free(run);
@@ -663,8 +654,11 @@ static void kueue_node(void *state, const struct orr_view *view, uint32_t node)
         wake_all(run, view->now);
         return;
     }
-    for (uint32_t i = 0; i < run->unplaced_count; i++) { /* others lose pods, which is told apart */
-        orr_kueue__note_hurt(run, run->unplaced[i]);
+    for (uint32_t i = 0; i < run->used_line_count; i++) { /* others lose pods, an event of theirs */
+        const struct kueue_line *line = &run->lines[run->used_lines[i]];
+        for (uint32_t j = 0; j < line->count; j++) {
+            orr_kueue__note_hurt(run, line->jobs[j]);
+        }
     }
 }
 

@@ -45,6 +45,13 @@ struct kueue_job {     /* of a run */
     orr_ms second_pass_ms;  /* when its lost pods get other nodes; ORR_MS_NEVER: none is due */
     uint32_t second_passes; /* in vain, since it lost the node */
     const char *lost_node;
+    uint32_t line; /* where its pods wait for nodes; ORR_NONE: they do not */
+};
+
+struct kueue_line { /* of admitted jobs that lack pods, in the order they are tried */
+    uint32_t *jobs;
+    uint32_t count, capacity;
+    uint32_t seat; /* in the list of lines that have jobs */
 };
 
 struct kueue_wake { /* of a root of the queue tree */
@@ -102,11 +109,15 @@ struct kueue_run {
     struct kueue_usage usage;
     struct kueue_places places;
     struct kueue_wake *wakes; /* by tree node */
-    /* admitted jobs that lack pods, in the order they are tried */
-    uint32_t *unplaced;
-    uint32_t unplaced_count, unplaced_capacity;
-    enum orr_reason *verdicts; /* by shape's first lane + group, since room was last released */
-    uint32_t *first_lane;
+    /* admitted jobs that lack pods: a line for each verdict, and one of those that are decided by
+     * more than one verdict, or by none */
+    struct kueue_line *lines;
+    uint32_t *used_lines; /* those that have jobs */
+    uint32_t used_line_count;
+    uint32_t *newcomers; /* lined up since pods were last tried */
+    uint32_t newcomer_count, newcomer_capacity;
+    enum orr_reason *verdicts; /* by lane and flavor, since room was last released */
+    uint32_t *first_lane;      /* of a shape, for its first group */
     uint32_t lane_count, shape_count;
     uint32_t unready; /* admitted jobs without all their pods, also those that lose them */
     bool released;    /* room was, since pods were last tried */
@@ -235,9 +246,25 @@ static inline void orr_kueue__set_held(struct kueue_run *run, uint32_t job, bool
     run->unready += is->admitted && !is->ready;
 }
 
-/* kueue_pods.c: where admitted jobs' pods go. */
+/* kueue_lines.c: in which order admitted jobs' pods are tried. */
+void orr_kueue__open_lines(struct kueue_run *run, const struct orr_view *view);
+void orr_kueue__close_lines(struct kueue_run *run);
 void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint32_t job);
 void orr_kueue__leave_line(struct kueue_run *run, uint32_t job);
+/* Is it the line of jobs that are tried one by one? */
+bool orr_kueue__is_apart(const struct kueue_run *run, uint32_t line);
+/* The first of all that are not known to find no node, and of those apart from the given place on;
+ * ORR_NONE: there is none. */
+uint32_t orr_kueue__next_in_line(const struct kueue_run *run, const struct orr_view *view,
+                                 uint32_t place);
+
+/* kueue_pods.c: where admitted jobs' pods go. */
+/* Are the pods of the group given nodes at admission? */
+bool orr_kueue__is_assigned(const struct kueue_run *run, uint32_t job, uint32_t group);
+/* Which verdict pods like those of the group share; ORR_NONE: they hold several flavors, and are
+ * tried each time. */
+uint32_t orr_kueue__verdict_of(const struct kueue_run *run, const struct orr_view *view,
+                               uint32_t job, uint32_t group);
 void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *view,
                                   struct orr_txn *txn);
 bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job);

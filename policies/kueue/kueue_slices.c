@@ -100,6 +100,7 @@ void orr_kueue__add_job(struct kueue_run *run, const struct orr_view *view, uint
     *is = (struct kueue_job){.hurt = is->hurt,
                              .slice = ORR_NONE,
                              .due_ms = ORR_MS_NEVER,
+                             .line = ORR_NONE,
                              .second_pass_ms = ORR_MS_NEVER};
     is->workload = new_workload(run, view, job, came, ORR_NONE);
 }
