@@ -113,6 +113,14 @@ bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_s
     return HAS(policy, starts_least) && policy->starts_least(shape);
 }
 
+uint32_t orr_policy_narrows(const struct orr_policy *policy, void *state,
+                            const struct orr_view *view, uint32_t job, uint32_t group)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    return HAS(policy, narrows) ? policy->narrows(state, view, job, group)
+                                : shape->groups[group].request.allowed;
+}
+
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params)
 {
     if (!orr_policy_able(policy, ORR_ABLE_STALE_GANGS)) {

@@ -662,6 +662,20 @@ static void kueue_node(void *state, const struct orr_view *view, uint32_t node)
     }
 }
 
+/* Admitted pods are of the flavors' nodes; those with assigned nodes wait for these alone. */
+static uint32_t kueue_narrows(void *state, const struct orr_view *view, uint32_t job,
+                              uint32_t group)
+{
+    const struct kueue_run *run = state;
+    const struct kueue_job *is = &run->jobs[job];
+    const uint32_t allowed =
+        view->shapes->shapes[view->specs[job].shape].groups[group].request.allowed;
+    return is->admitted && !is->evicting
+               ? orr_kueue__allowed(run, view, &orr_kueue_held(run->kueue, is->workload)[group],
+                                    allowed)
+               : allowed;
+}
+
 /* A quota is another: everybody in the tree is looked at again. */
 static void kueue_queue(void *state, const struct orr_view *view, uint32_t queue)
 {
@@ -769,4 +783,5 @@ const struct orr_policy orr_policy_kueue = {
     .starts_least = orr_kueue__starts_least,
     .bars = kueue_bars,
     .failed = kueue_failed,
+    .narrows = kueue_narrows,
 };

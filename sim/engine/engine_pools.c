@@ -11,6 +11,8 @@
  * that is the policy's. */
 #include "engine_int.h"
 
+#include <string.h>
+
 #include <orrery/base/digest.h>
 #include <orrery/base/mem.h>
 #include <orrery/core/place.h>
@@ -24,6 +26,17 @@ struct orr_engine_pools {
     uint32_t *open;     /* nodes there or on order, per pool of the world */
     struct engine_waiting *waiting; /* jobs that may want room, with some that no longer do */
     uint8_t *hosts;                 /* per shape and pool: enum hosts */
+    /* of the job that is tried: its shape, or one that its policy has narrowed to fewer nodes */
+    const struct orr_shape *asked;
+    struct orr_shape narrowed;
+    struct narrow *full; /* narrowed shapes that found no room in this look */
+    uint32_t full_count, full_capacity;
+};
+
+/* What makes two narrowed shapes one. */
+struct narrow {
+    uint32_t shape;
+    uint64_t print; /* of the nodes that each group may use */
 };
 
 /* May some pods of a shape ever be on a node of a pool? */
@@ -70,6 +83,8 @@ void orr_engine__pools_close(struct engine *engine)
         orr_free(pools->open);
         orr_engine__waiting_close(pools->waiting);
         orr_free(pools->hosts);
+        orr_free(pools->narrowed.groups);
+        orr_free(pools->full);
         orr_free(pools);
         orr_engine__drain_close(engine);
         engine->pools = NULL;
@@ -102,6 +117,7 @@ static bool is_lacking(enum orr_reason reason)
            reason == ORR_REASON_TOPOLOGY_PLACEMENT || reason == ORR_REASON_TOPOLOGY_DEFECT ||
            reason == ORR_REASON_PROMISED || reason == ORR_REASON_POD_SLOTS ||
            reason == ORR_REASON_CPU_MEMORY || reason == ORR_REASON_NODE_TYPES ||
+           reason == ORR_REASON_FLAVOR_NODES ||
            reason == ORR_REASON_GANG_PARTIAL || reason == ORR_REASON_HEAD_OF_LINE ||
            reason == ORR_REASON_RESERVED;
 }
@@ -170,7 +186,7 @@ static bool place_some(struct engine *engine, uint32_t job, uint32_t wanted)
 {
     struct orr_txn *trial = engine->pools->trial;
     const struct orr_ledger *ledger = engine->ledger;
-    const struct orr_shape *shape = shape_of(engine, job);
+    const struct orr_shape *shape = engine->pools->asked;
     uint32_t before = orr_txn_checkpoint(trial);
     for (uint32_t g = 0; g < shape->group_count && wanted > 0; g++) {
         const struct orr_request *request = &shape->groups[g].request;
@@ -197,7 +213,7 @@ enum goal { GOAL_WHOLE, GOAL_LEAST };
 
 static bool place_job(struct engine *engine, uint32_t job, enum goal goal)
 {
-    const struct orr_shape *shape = shape_of(engine, job);
+    const struct orr_shape *shape = engine->pools->asked;
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     uint32_t held = state->placed_tasks + state->leaving_tasks;
     bool runs = state->phase == ORR_JOB_RUNNING;
@@ -208,7 +224,8 @@ static bool place_job(struct engine *engine, uint32_t job, enum goal goal)
         return more > 0 && place_some(engine, job, more);
     }
     if (held == 0 && goal == GOAL_WHOLE) {
-        return orr_place_consolidated(engine->pools->trial, engine->ledger, job) == ORR_REASON_NONE;
+        return orr_place_all_as(NULL, engine->pools->trial, engine->ledger, job, shape) ==
+               ORR_REASON_NONE;
     }
     if (held == 0) {
         return shape->min_tasks < shape->tasks && shape->span.required == 0 &&
@@ -336,11 +353,19 @@ static enum hosts find_hosts(const struct engine *engine, const struct orr_shape
     return HOSTS_NONE;
 }
 
+static bool is_narrowed(const struct engine *engine)
+{
+    return engine->pools->asked == &engine->pools->narrowed;
+}
+
 /* Nodes that none of its pods may be on are not raised for it, look after look. */
 static bool may_host(struct engine *engine, uint32_t job, uint32_t pool)
 {
     const struct orr_world *world = engine->world;
     const uint32_t shape = world->specs[job].shape;
+    if (is_narrowed(engine)) {
+        return find_hosts(engine, engine->pools->asked, &world->pools[pool]) == HOSTS_SOME;
+    }
     uint8_t *hosts = &engine->pools->hosts[(size_t)shape * world->pool_count + pool];
     if (*hosts == HOSTS_UNKNOWN) {
         *hosts = (uint8_t)find_hosts(engine, &world->shapes.shapes[shape], &world->pools[pool]);
@@ -403,18 +428,82 @@ static bool place_anew(struct engine *engine, uint32_t job, enum goal goal)
 
 /* --- a look --- */
 
+/* The job's shape on the nodes that its policy leaves to it. */
+static void ask(struct engine *engine, uint32_t job)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    const struct orr_shape *own = shape_of(engine, job);
+    bool narrower = false;
+    pools->asked = own;
+    for (uint32_t g = 0; g < own->group_count; g++) {
+        const uint32_t allowed =
+            orr_policy_narrows(engine->policy, engine->state, &engine->view, job, g);
+        if (!narrower && allowed != own->groups[g].request.allowed) {
+            struct orr_task_group *groups =
+                orr_realloc(pools->narrowed.groups, own->group_count, sizeof *groups);
+            memcpy(groups, own->groups, own->group_count * sizeof *groups);
+            pools->narrowed = *own;
+            pools->narrowed.groups = groups;
+            pools->asked = &pools->narrowed;
+            narrower = true;
+        }
+        if (narrower) {
+            pools->narrowed.groups[g].request.allowed = allowed;
+        }
+    }
+}
+
+static struct narrow narrow_of(const struct engine *engine, uint32_t job)
+{
+    const struct orr_shape *asked = engine->pools->asked;
+    struct orr_digest print = ORR_DIGEST_INIT;
+    for (uint32_t g = 0; g < asked->group_count; g++) {
+        orr_digest_fold(&print, asked->groups[g].request.allowed);
+    }
+    return (struct narrow){.shape = engine->world->specs[job].shape, .print = print.h};
+}
+
+/* Did this look find no room for jobs that ask the same? */
+static bool is_full(const struct engine *engine, uint32_t job)
+{
+    const struct orr_engine_pools *pools = engine->pools;
+    const struct narrow narrow = narrow_of(engine, job);
+    bool full = false;
+    if (!is_narrowed(engine)) {
+        return orr_engine__waiting_is_full(pools->waiting, job);
+    }
+    for (uint32_t i = 0; i < pools->full_count && !full; i++) {
+        full = pools->full[i].shape == narrow.shape && pools->full[i].print == narrow.print;
+    }
+    return full;
+}
+
+static void note_full(struct engine *engine, uint32_t job)
+{
+    struct orr_engine_pools *pools = engine->pools;
+    if (!is_narrowed(engine)) {
+        orr_engine__waiting_note_full(pools->waiting, job);
+        return;
+    }
+    pools->full = ORR_ROOM_FOR_ONE(pools->full, pools->full_count, pools->full_capacity);
+    pools->full[pools->full_count++] = narrow_of(engine, job);
+}
+
 static void try_job(struct engine *engine, uint32_t job)
 {
-    struct engine_waiting *waiting = engine->pools->waiting;
     const struct orr_job_state *state = &engine->ledger->jobs[job];
     const bool fresh = state->placed_tasks + state->leaving_tasks == 0;
-    if (!wants(engine, job) || (fresh && orr_engine__waiting_is_full(waiting, job))) {
+    if (!wants(engine, job)) {
+        return;
+    }
+    ask(engine, job);
+    if (fresh && is_full(engine, job)) {
         return;
     }
     const bool placed = place_job(engine, job, GOAL_WHOLE) || place_anew(engine, job, GOAL_WHOLE) ||
                         place_job(engine, job, GOAL_LEAST) || place_anew(engine, job, GOAL_LEAST);
     if (fresh && !placed) {
-        orr_engine__waiting_note_full(waiting, job);
+        note_full(engine, job);
     }
 }
 
@@ -422,6 +511,7 @@ static void try_job(struct engine *engine, uint32_t job)
 static void place_waiting(struct engine *engine)
 {
     struct engine_waiting *waiting = engine->pools->waiting;
+    engine->pools->full_count = 0;
     orr_engine__waiting_begin(waiting);
     for (uint32_t job = orr_engine__waiting_next(waiting); job != ORR_NONE;
          job = orr_engine__waiting_next(waiting)) {

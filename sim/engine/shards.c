@@ -220,6 +220,14 @@ static bool shards_pruned(void *state, uint32_t nth, struct orr_policy_pruned *p
     return false;
 }
 
+static uint32_t shards_narrows(void *state, const struct orr_view *view, uint32_t job,
+                               uint32_t group)
+{
+    struct orr_engine_shards *shards = state;
+    struct instance *one = &shards->instances[view->queues->queues[view->specs[job].queue].shard];
+    return orr_policy_narrows(one->policy, one->state, &one->view, job, group);
+}
+
 static void shards_watch(void *state, const struct orr_watcher *watcher)
 {
     struct orr_engine_shards *shards = state;
@@ -279,6 +287,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .close = shards_close,
                             .node = shards_node,
                             .queue = shards_queue,
+                            .narrows = shards_narrows,
                             .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0) |
                                          (joins ? ORR_ABLE_JOINED : 0),
                             .audit = shards_audit,

@@ -308,6 +308,11 @@ typedef bool orr_policy_suspends_fn(const void *params);
  * tasks. */
 typedef bool orr_policy_starts_least_fn(const struct orr_shape *shape);
 
+/* The nodes that pods of a group of a waiting job may use by what the policy decided for the job: a
+ * filter as `allowed` of the group's request, and of no nodes beyond it. */
+typedef uint32_t orr_policy_narrows_fn(void *state, const struct orr_view *view, uint32_t job,
+                                       uint32_t group);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
@@ -408,6 +413,7 @@ struct orr_policy {
     orr_policy_unheeded_fn *unheeded;   /* may be NULL: ORR_HEEDS_* say all */
     orr_policy_starts_least_fn *starts_least; /* may be NULL: none */
     orr_policy_bars_of_fn *bars_of;           /* may be NULL: `bars` says it job by job */
+    orr_policy_narrows_fn *narrows;           /* may be NULL: pods may use what they ask */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -490,6 +496,9 @@ uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
 bool orr_policy_suspends(const struct orr_policy *policy, const void *params);
 /* False for a policy that starts none with less than all its tasks. */
 bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_shape *shape);
+/* `allowed` of the group's request for a policy that narrows none. */
+uint32_t orr_policy_narrows(const struct orr_policy *policy, void *state,
+                            const struct orr_view *view, uint32_t job, uint32_t group);
 /* How long it leaves gangs that run below their minimum, 0 for policies that do not see to them:
  * those are evicted at once. */
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);
