@@ -8,9 +8,9 @@
 
 #include <orrery/base/mem.h>
 
-struct move {             /* equal tasks that would have to go */
-    uint32_t tasks, next; /* of that node, + 1; 0: none */
-    const struct orr_request *request;
+struct move {                   /* equal tasks that would have to go */
+    uint32_t tasks, next;       /* of that node, + 1; 0: none */
+    struct orr_request request; /* on the nodes that its policy leaves to it */
 };
 
 struct orr_engine_drain {
@@ -129,7 +129,7 @@ static void add_move(struct orr_engine_drain *drain, uint32_t node, uint32_t tas
     if (drain->light[node]) {
         drain->stays[node] = drain->stays[node] || !can;
         drain->moves = ORR_ROOM_FOR_ONE(drain->moves, drain->move_count, drain->move_capacity);
-        drain->moves[drain->move_count++] = (struct move){.tasks = tasks, .request = request};
+        drain->moves[drain->move_count++] = (struct move){.tasks = tasks, .request = *request};
         *(drain->last_move[node] == 0 ? &drain->first_move[node]
                                       : &drain->moves[drain->last_move[node] - 1].next) =
             drain->move_count;
@@ -146,9 +146,11 @@ static void add_moves(struct engine *engine, uint32_t job)
     const bool can = first != ORR_NONE && can_move(engine, job);
     for (uint32_t p = first; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_request *request = &shape->groups[placement->group].request;
+        struct orr_request request = shape->groups[placement->group].request;
+        request.allowed =
+            orr_policy_narrows(engine->policy, engine->state, &engine->view, job, placement->group);
         for (uint32_t n = placement->more_nodes + 1u; n-- > 0;) {
-            add_move(drain, placement->node + n, orr_placement_each(placement), request, can);
+            add_move(drain, placement->node + n, orr_placement_each(placement), &request, can);
         }
     }
 }
@@ -185,7 +187,7 @@ static bool takes(const struct engine *engine, uint32_t to, const struct move *m
     int64_t all;
     return to != node && !raised[to] && drain->used_by[to] != drain->questions &&
            (!drain->may_go[to] || held_gpus(engine, to, &all) > 0) &&
-           orr_ledger_room_for(engine->ledger, to, move->request) >= move->tasks;
+           orr_ledger_room_for(engine->ledger, to, &move->request) >= move->tasks;
 }
 
 /* The fullest node that does. */
@@ -193,7 +195,7 @@ static uint32_t place_for(const struct engine *engine, const struct move *move, 
                           const bool *raised)
 {
     const struct orr_ledger *ledger = engine->ledger;
-    const struct orr_request *request = move->request;
+    const struct orr_request *request = &move->request;
     const uint32_t least = request->gpu_ask == ORR_GPU_WHOLE ? request->devices : 0;
     for (uint32_t idle = least; idle <= engine->world->cluster.max_gpus; idle++) {
         uint32_t to = orr_ledger_next_idle(ledger, request, idle, 0);

@@ -308,7 +308,7 @@ typedef bool orr_policy_suspends_fn(const void *params);
  * tasks. */
 typedef bool orr_policy_starts_least_fn(const struct orr_shape *shape);
 
-/* The nodes that pods of a group of a waiting job may use by what the policy decided for the job: a
+/* The nodes that pods of a group of a job may use by what the policy decided for the job: a
  * filter as `allowed` of the group's request, and of no nodes beyond it. */
 typedef uint32_t orr_policy_narrows_fn(void *state, const struct orr_view *view, uint32_t job,
                                        uint32_t group);
