@@ -267,3 +267,30 @@ uint32_t orr_kueue__allowed(const struct kueue_run *run, const struct orr_view *
     }
     return allowed;
 }
+
+/* Does a pod ask a resource of the group? */
+static bool asks_of(const struct orr_kueue_pod_set *set, const struct orr_kueue_group *group)
+{
+    bool asks = false;
+    for (uint32_t r = 0; r < group->resource_count; r++) {
+        asks = asks || set->per_pod[group->resources[r]] > 0;
+    }
+    return asks;
+}
+
+uint32_t orr_kueue__allowed_before(struct kueue_run *run, const struct orr_view *view, uint32_t job,
+                                   uint32_t group, uint32_t allowed)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const struct orr_kueue_pod_set *set = &orr_kueue__sets_of(run, view, spec->shape)[group];
+    const uint32_t number = run->queue_of[spec->queue];
+    const struct orr_kueue_queue *queue = number != ORR_NONE ? &run->queues[number] : NULL;
+    for (uint32_t g = 0; queue != NULL && g < queue->group_count; g++) {
+        const struct orr_kueue_group *of = &queue->groups[g];
+        if (of->flavor_count == 1 && of->flavors[0] != run->plain && asks_of(set, of)) {
+            const uint32_t narrower = view->cluster->flavors[of->flavors[0]].narrowed[allowed];
+            allowed = narrower != ORR_NONE ? narrower : allowed;
+        }
+    }
+    return allowed;
+}

@@ -662,18 +662,21 @@ static void kueue_node(void *state, const struct orr_view *view, uint32_t node)
     }
 }
 
-/* Admitted pods are of the flavors' nodes; those with assigned nodes wait for these alone. */
+/* Nodes of the flavors that the job was admitted with, or of the only ones that it may be. */
 static uint32_t kueue_narrows(void *state, const struct orr_view *view, uint32_t job,
                               uint32_t group)
 {
-    const struct kueue_run *run = state;
-    const struct kueue_job *is = &run->jobs[job];
-    const uint32_t allowed =
+    struct kueue_run *run = state;
+    const uint32_t asked =
         view->shapes->shapes[view->specs[job].shape].groups[group].request.allowed;
-    return is->admitted && !is->evicting
-               ? orr_kueue__allowed(run, view, &orr_kueue_held(run->kueue, is->workload)[group],
-                                    allowed)
-               : allowed;
+    if (job >= run->known_jobs) {
+        return asked;
+    }
+    const struct kueue_job *is = &run->jobs[job];
+    if (!is->admitted || is->evicting) {
+        return orr_kueue__allowed_before(run, view, job, group, asked);
+    }
+    return orr_kueue__allowed(run, view, &orr_kueue_held(run->kueue, is->workload)[group], asked);
 }
 
 /* A quota is another: everybody in the tree is looked at again. */

@@ -152,6 +152,10 @@ uint32_t orr_kueue__flavor_there(const struct kueue_run *run, const struct orr_v
 /* The filter of nodes where pods of the set may go. */
 uint32_t orr_kueue__allowed(const struct kueue_run *run, const struct orr_view *view,
                             const struct orr_kueue_held_set *held, uint32_t allowed);
+/* The same of a job that was not admitted: where its queue has one flavor for what its pods ask,
+ * they will have that one. */
+uint32_t orr_kueue__allowed_before(struct kueue_run *run, const struct orr_view *view, uint32_t job,
+                                   uint32_t group, uint32_t allowed);
 
 /* kueue_config.c: what a Configuration of Kueue says, as parameters. */
 enum orr_status orr_kueue__check_config(const struct kueue_params *params, struct orr_err *err);
