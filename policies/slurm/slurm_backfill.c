@@ -143,6 +143,7 @@ static bool could_start(const struct cycle *cycle, const struct slurm_record *re
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     if (is_limited_as_asked(slurm, cycle->view, record) ||
         !orr_slurm__job_eligible(slurm, cycle->view, record->job) ||
+        orr_slurm__lacks_licenses(slurm, record->job) ||
         orr_slurm__barred(slurm, record) != ORR_REASON_NONE) {
         return false;
     }
@@ -368,8 +369,10 @@ static void list_reach(struct cycle *cycle, uint32_t from)
             slurm->reach =
                 ORR_ROOM_FOR_ONE(slurm->reach, slurm->reach_count, slurm->reach_capacity);
             slurm->reach[slurm->reach_count++] = r;
+            /* the depths count a job that lacks licenses, bf_max_job_test does not */
             counted += is_tried(cycle, record) &&
-                       orr_slurm__depths_expect(slurm, record, is_sure(slurm, record));
+                       orr_slurm__depths_expect(slurm, record, is_sure(slurm, record)) &&
+                       slurm->jobs[record->job].licenses == ORR_NONE;
         }
     }
 }
@@ -395,7 +398,8 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
     while (!cycle.over && any_left(&cycle)) {
         const uint32_t r = slurm->reach[cycle.next++];
         const struct slurm_record record = slurm->queue[r];
-        if (!is_tried(&cycle, &record) || !orr_slurm__within_depths(slurm, &record)) {
+        if (!is_tried(&cycle, &record) || !orr_slurm__within_depths(slurm, &record) ||
+            orr_slurm__lacks_licenses(slurm, record.job)) {
             continue;
         }
         if (cycle.tested >= conf->bf_max_job_test) {

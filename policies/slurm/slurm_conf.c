@@ -411,6 +411,7 @@ void orr_slurm__remarks(const void *params, orr_policy_say_fn *say, void *contex
 
 void orr_slurm__conf_release(struct slurm_conf *conf)
 {
+    orr_free(conf->licenses);
     orr_free(conf->partitions);
     orr_free(conf->weight);
     orr_free(conf->open_nodes);

@@ -50,6 +50,11 @@ struct slurm_names {           /* a list of slurm.conf */
     const char *names, *place; /* joined by commas; NULL: not stated, or ALL */
 };
 
+struct slurm_license {
+    const char *name;
+    int64_t total;
+};
+
 struct slurm_partition {
     const char *name;
     uint64_t *nodes; /* node set */
@@ -217,6 +222,8 @@ struct slurm_conf {
     bool bf_one_resv_per_job;
     int64_t preempt_reorder_count;
     bool preempt_strict_order, preempt_youngest_first;
+    struct slurm_license *licenses;
+    uint32_t license_count, license_capacity;
     struct slurm_partition *partitions;
     uint32_t partition_count, partition_capacity;
     struct slurm_partition partition_default; /* of lines PartitionName=DEFAULT; no nodes: none */

@@ -93,6 +93,9 @@ enum orr_status orr_slurm__param_keys(struct slurm_reader *reader,
 enum orr_status orr_slurm__read_scheduler(const struct slurm_reader *reader,
                                           struct slurm_span list);
 
+/* slurm_licenses.c: "matlab:4,ansys". */
+enum orr_status orr_slurm__read_licenses(const struct slurm_reader *reader, struct slurm_span list);
+
 /* slurm_nodes.c: lines PartitionName=, NodeName=, DownNodes=, SwitchName=. */
 enum orr_status orr_slurm__read_partition(const struct slurm_reader *reader, struct slurm_span name,
                                           struct slurm_span rest);

@@ -21,7 +21,6 @@ static const struct {
     {"OverTimeLimit", "0|NONE",
      "is not heeded: time limits end jobs at once where queues state time_limits: end, or never"},
     {"JobSubmitPlugins", "", "is not heeded: jobs come as their rows have them"},
-    {"Licenses", "", "is not heeded: licenses are unknown"},
     {"SuspendTime|PowerDownOnIdle", "-1|INFINITE|NO",
      "is not heeded: nodes are never powered down"},
     {"ResvOverRun|ReqResv", "0|NO", "is not heeded: reservations are unknown"},

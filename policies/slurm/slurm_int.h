@@ -34,12 +34,12 @@ struct slurm_job {
     bool preempting;  /* the last main pass chose victims for it: backfill leaves it alone */
     bool is_lined;    /* its records are in the queue */
     bool submitted;   /* it counts among those that wait or run */
-    bool no_partition, no_qos; /* it names one that there is none of */
-    bool none_takes;           /* nothing may be submitted to any of its partitions */
-    bool states_nodes;         /* -N */
-    uint32_t array;            /* ORR_NONE: no task of an array */
-    int64_t priority;          /* set by its user, -1: not */
-    orr_ms begin_ms, limit_ms; /* limit ORR_MS_NEVER: none */
+    bool no_partition, no_qos, no_licenses; /* it names one that there is none of */
+    bool none_takes;                        /* nothing may be submitted to any of its partitions */
+    bool states_nodes;                      /* -N */
+    uint32_t array;                         /* ORR_NONE: no task of an array */
+    int64_t priority;                       /* set by its user, -1: not */
+    orr_ms begin_ms, limit_ms;              /* limit ORR_MS_NEVER: none */
     /* bit by partition: not even its empty nodes could hold the job; or they could; else unknown */
     uint64_t hopeless, hopeful;
     uint64_t account_barred, qos_barred; /* bit by partition: it takes none of its account or QOS */
@@ -48,6 +48,7 @@ struct slurm_job {
     uint32_t switches;     /* at most so many leaf switches, 0: any ... */
     orr_ms switch_wait_ms; /* ... until it has waited so long */
     uint32_t assoc, qos;   /* or ORR_NONE */
+    uint32_t licenses;     /* of struct slurm_licenses what it asks, or ORR_NONE */
     uint32_t user;         /* of the run, from 1 on; 0: not stated */
     uint64_t planned_pass; /* the backfill cycle in which it was planned last */
     orr_ms start_ms;       /* of a running one */
@@ -191,6 +192,20 @@ struct slurm_profile {       /* of a shape: what its nodes take as those that ru
     uint32_t listed;      /* of slurm->held */
 };
 
+struct slurm_licenses {
+    struct orr_idmap keys; /* what jobs ask ... */
+    int64_t *asked;        /* ... by number of a key, then by license */
+    uint32_t capacity;
+    int64_t *used; /* by license: of jobs that run */
+};
+
+struct slurm_could { /* nodes that nobody holds: could they hold a job? As of the nodes that are up
+                      */
+    struct orr_idmap keys;
+    bool *hold; /* by number of a key */
+    uint32_t capacity;
+};
+
 struct slurm_shut { /* in this cycle of backfill no time until then has nodes for so long */
     orr_ms lasts_ms, until_ms;
 };
@@ -265,8 +280,11 @@ struct slurm {
     uint64_t pass;        /* number of the main pass or backfill cycle */
     uint32_t taken_out;   /* records in the queue whose jobs do not wait any more */
     /* scratch */
-    uint32_t words;          /* of a node set */
-    uint64_t *left, *usable; /* main pass: nodes not withdrawn; of one record */
+    uint32_t words; /* of a node set */
+    uint64_t *up;   /* nodes that are open and not down ... */
+    bool up_is_old; /* ... as of a time before some node went down or came back */
+    struct slurm_could could;
+    uint64_t *left, *usable; /* main pass: nodes that are up and not withdrawn; of one record */
     bool *failed;            /* per partition */
     uint32_t *part_seen;     /* per partition: records seen in this pass */
     struct orr_room *image;  /* rooms at a later time */
@@ -286,6 +304,7 @@ struct slurm {
     bool was_enough; /* the last test had room for all tasks at some time */
     uint32_t bound_capacity;
     struct slurm_depths depths;
+    struct slurm_licenses licenses;
     uint32_t *reach; /* of the queue, in order: records that the cycle of backfill may come to;
                         those at the end that cannot start are cut off */
     uint32_t reach_count, reach_capacity;
@@ -513,6 +532,9 @@ void orr_slurm__list_candidates(const struct slurm *slurm, const struct orr_view
                                 const uint64_t *usable, const struct orr_room *rooms,
                                 const struct slurm_want *want, struct slurm_search *search);
 
+/* Does nobody hold anything of a node with this room? */
+bool orr_slurm__is_idle(const struct orr_view *view, uint32_t node, const struct orr_room *room);
+
 /* slurm_cap.c: MaxCPUsPerNode. */
 void orr_slurm__cap_open(struct slurm *slurm);
 void orr_slurm__cap_close(struct slurm *slurm);
@@ -558,6 +580,12 @@ void orr_slurm__amounts_of_seats(const struct slurm *slurm, const struct orr_vie
 /* slurm_ever.c: could the empty nodes of the partition not hold the job? Found out once. */
 bool orr_slurm__is_hopeless(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                             uint32_t partition);
+/* Can only nodes hold the job that are not among those that this pass has left of the partition,
+ * whoever leaves these? ReqNodeNotAvail: it closes nothing. */
+bool orr_slurm__lacks_nodes(struct slurm *slurm, const struct orr_view *view, uint32_t job,
+                            uint32_t partition, const uint64_t *left);
+/* A node went down, or came back. */
+void orr_slurm__forget_could(struct slurm *slurm);
 
 /* slurm_profile.c */
 /* What a node has free behind one of slurm->held there; ORR_NONE: now. */
@@ -672,6 +700,16 @@ enum orr_reason orr_slurm__partition_bars(const struct slurm_conf *conf,
                                           const struct slurm_job *job, uint32_t partition);
 /* Why the scheduler does not try a record now; ORR_REASON_NONE: it does. */
 enum orr_reason orr_slurm__barred(const struct slurm *slurm, const struct slurm_record *record);
+
+/* slurm_licenses.c */
+void orr_slurm__licenses_open(struct slurm *slurm);
+void orr_slurm__licenses_close(struct slurm *slurm);
+/* What "matlab:2,ansys" asks; false: there is no such license, or fewer in all. */
+bool orr_slurm__ask_licenses(struct slurm *slurm, const char *text, size_t bytes, uint32_t *asked);
+/* Would a job that does not run yet have more licenses than those that run leave? */
+bool orr_slurm__lacks_licenses(const struct slurm *slurm, uint32_t job);
+/* A job starts, or stops. */
+void orr_slurm__count_licenses(struct slurm *slurm, uint32_t job, bool in);
 
 /* slurm_depths.c: bf_max_job_user and its like. */
 void orr_slurm__depths_open(struct slurm *slurm);

@@ -90,6 +90,7 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
                             .priority = -1,
                             .assoc = ORR_NONE,
                             .qos = ORR_NONE,
+                            .licenses = ORR_NONE,
                             .user = user_of(slurm, view, job),
                             .grace_end_ms = ORR_MS_NEVER,
                             .ends_for = ORR_NONE,

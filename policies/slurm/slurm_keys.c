@@ -24,6 +24,7 @@ enum key_type {
     KEY_PART_LIMITS,
     KEY_PREEMPT_WORDS,
     KEY_TRES,
+    KEY_LICENSES,
     KEY_SCHEDULER
 };
 
@@ -66,6 +67,8 @@ enum key_type {
       "0: who is preempted is cancelled, unless --requeue says not to")                            \
     X(PreemptExemptTime, TIME, preempt_exempt_ms, "0",                                             \
       "how long a job runs before it may be preempted; of a QOS: its own")                         \
+    X(Licenses, LICENSES, licenses, "",                                                            \
+      "licenses that jobs ask by --licenses, with how many there are: matlab:4,ansys")             \
     X(PriorityWeightTRES, TRES, weight_tres, "", "weights by resource: CPU=300,GRES/gpu=1000")     \
     X(PriorityMaxAge, TIME, max_age_ms, "7-0", "the wait at which the age factor is 1")            \
     X(PriorityCalcPeriod, TIME, calc_period_ms, "5",                                               \
@@ -324,6 +327,7 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
                    : orr_slurm__complain(reader, value, "is not YES or NO");
     case KEY_FLAGS: return read_flags(reader, value, (uint32_t *)(void *)at);
     case KEY_TRES: return orr_slurm__tres(reader, value, true, (double *)(void *)at);
+    case KEY_LICENSES: return orr_slurm__read_licenses(reader, value);
     case KEY_SCHEDULER: return orr_slurm__read_scheduler(reader, value);
     case KEY_SELECT: return read_select(reader, value, (bool *)(void *)at);
     case KEY_PREEMPT_WORDS: return read_preempt_words(reader, value);

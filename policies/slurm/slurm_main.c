@@ -66,6 +66,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
     slurm->running[at] = job;
     slurm->running_in[partition]++;
     orr_slurm__count_running(slurm, job, true);
+    orr_slurm__count_licenses(slurm, job, true);
     if (j->array != ORR_NONE) {
         slurm->array[j->array].running++;
     }
@@ -183,6 +184,10 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
     const bool enough = nodes_left(slurm, p) >= j->min_nodes;
     bool served = false, any = false;
+    if (enough && orr_slurm__lacks_licenses(slurm, record->job)) {
+        orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_LICENSES, ORR_NONE);
+        return ORR_REASON_LICENSES;
+    }
     const enum orr_reason bound =
         orr_slurm__record_limits(slurm, pass->view, record, SLURM_AT_LEAST).reason;
     if (bound != ORR_REASON_NONE) { /* no need to look for nodes */
@@ -230,13 +235,19 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
         orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_NEVER, ORR_NONE);
         return ORR_REASON_NEVER;
     }
-    const enum orr_reason why = why_not(pass->view, record->job);
+    const bool lacks =
+        enough && !any &&
+        orr_slurm__lacks_nodes(slurm, pass->view, record->job, record->partition, slurm->usable);
+    const enum orr_reason why =
+        lacks ? ORR_REASON_REQ_NODE_NOT_AVAIL : why_not(pass->view, record->job);
     orr_slurm__explain(pass->view, pass->txn, record->job, why, ORR_NONE);
     if (j->array != ORR_NONE) {
         slurm->array[j->array].rejected_pass = slurm->pass;
         slurm->array[j->array].rejected_in = record->partition;
     }
-    close_partition(pass, record);
+    if (!lacks) {
+        close_partition(pass, record);
+    }
     return why;
 }
 
@@ -300,10 +311,22 @@ static void look_at(struct pass *pass, const struct slurm_record *record)
     tell(slurm, record, preempts ? ORR_REASON_NONE : bar, preempts ? "preempts" : "started");
 }
 
-static void begin_pass(struct slurm *slurm)
+static void note_up(struct slurm *slurm, const struct orr_view *view)
+{
+    memcpy(slurm->up, slurm->conf.open_nodes, slurm->words * sizeof *slurm->up);
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        slurm->up[n >> 6] &= ~((uint64_t)view->ledger->down[n] << (n & 63));
+    }
+    slurm->up_is_old = false;
+}
+
+static void begin_pass(struct slurm *slurm, const struct orr_view *view)
 {
     slurm->pass++;
-    memcpy(slurm->left, slurm->conf.open_nodes, slurm->words * sizeof *slurm->left);
+    if (slurm->up_is_old) {
+        note_up(slurm, view);
+    }
+    memcpy(slurm->left, slurm->up, slurm->words * sizeof *slurm->left);
     memset(slurm->failed, 0, slurm->conf.partition_count * sizeof *slurm->failed);
     memset(slurm->part_seen, 0, slurm->conf.partition_count * sizeof *slurm->part_seen);
 }
@@ -314,7 +337,7 @@ void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, stru
     struct pass pass = {.slurm = slurm, .view = view, .txn = txn};
     const struct slurm_conf *conf = &slurm->conf;
     int64_t seen = 0;
-    begin_pass(slurm);
+    begin_pass(slurm, view);
     orr_report_look(&slurm->watcher,
                     &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "main", .job = ORR_NONE});
     for (uint32_t r = 0; r < slurm->queue_count; r++) {

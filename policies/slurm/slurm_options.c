@@ -91,7 +91,7 @@ static const struct option {
                {"time-min", '\0', UNKNOWN},
                {"deadline", '\0', UNKNOWN},
                {"reservation", '\0', UNKNOWN},
-               {"licenses", 'L', UNKNOWN},
+               {"licenses", 'L', READ},
                {"clusters", 'M', UNKNOWN},
                {"tmp", '\0', UNKNOWN},
                {"bb", '\0', UNKNOWN},
@@ -222,6 +222,15 @@ static enum slurm_heard hear_qos(const struct slurm *slurm, struct slurm_job *jo
     return slurm->conf.qos_count > 0 ? SLURM_HEARD : SLURM_UNHEARD;
 }
 
+/* Likewise of licenses. */
+static enum slurm_heard hear_licenses(struct slurm *slurm, struct slurm_job *job,
+                                      struct slurm_span list)
+{
+    const bool any = slurm->conf.license_count > 0;
+    job->no_licenses = any && !orr_slurm__ask_licenses(slurm, list.at, list.bytes, &job->licenses);
+    return any ? SLURM_HEARD : SLURM_UNHEARD;
+}
+
 static enum slurm_heard heard_if(bool sense)
 {
     return sense ? SLURM_HEARD : SLURM_WRONG;
@@ -293,6 +302,9 @@ static enum slurm_heard read_option(struct slurm *slurm, struct slurm_job *job, 
     }
     if (strcmp(name, "qos") == 0) {
         return hear_qos(slurm, job, value);
+    }
+    if (strcmp(name, "licenses") == 0) {
+        return hear_licenses(slurm, job, value);
     }
     if (strcmp(name, "nodes") == 0) {
         return heard_if(read_nodes(job, value));
@@ -370,11 +382,13 @@ void orr_slurm__options_read(struct slurm *slurm, const struct orr_view *view, u
 
 static const char *why_of(size_t option)
 {
+    const char *name = options[option].name;
     if (options[option].of != READ) {
         return whys[options[option].of];
     }
-    return strcmp(options[option].name, "qos") == 0 ? "sacctmgr has no table of QOS"
-                                                    : "slurm_conf has no lines PartitionName=";
+    return strcmp(name, "qos") == 0        ? "sacctmgr has no table of QOS"
+           : strcmp(name, "licenses") == 0 ? "slurm_conf has no Licenses="
+                                           : "slurm_conf has no lines PartitionName=";
 }
 
 void orr_slurm__options_say(const struct slurm_tally *tally, orr_policy_say_fn *say, void *context)

@@ -63,6 +63,7 @@ static void slurm_close(void *state)
 {
     struct slurm *slurm = state;
     orr_slurm__cap_close(slurm);
+    orr_slurm__licenses_close(slurm);
     orr_slurm__conf_release(&slurm->conf);
     for (uint32_t s = 0; s < slurm->slot_count; s++) {
         orr_free(slurm->slots[s].nodes);
@@ -83,6 +84,9 @@ static void slurm_close(void *state)
     orr_free(slurm->given);
     orr_free(slurm->cap_gone);
     orr_free(slurm->cap_image);
+    orr_idmap_release(&slurm->could.keys);
+    orr_free(slurm->could.hold);
+    orr_free(slurm->up);
     orr_free(slurm->left);
     orr_free(slurm->usable);
     orr_free(slurm->failed);
@@ -123,6 +127,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->moves = 1;
     orr_idmap_init(&slurm->users);
     orr_idmap_init(&slurm->arrays);
+    orr_idmap_init(&slurm->could.keys);
     const enum orr_status status = orr_slurm__conf_read(&slurm->conf, params, view, err);
     if (status != ORR_OK) {
         slurm_close(slurm);
@@ -130,7 +135,10 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     }
     orr_slurm__limit_classes_open(slurm);
     orr_slurm__depths_open(slurm);
+    orr_slurm__licenses_open(slurm);
     slurm->words = (nodes + 63) / 64;
+    slurm->up = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->up);
+    slurm->up_is_old = true;
     slurm->left = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->left);
     slurm->usable = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->usable);
     slurm->found = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->found);
@@ -213,6 +221,7 @@ static void stop(struct slurm *slurm, const struct orr_view *view, uint32_t job)
         orr_slurm__usage_end(slurm, job, view->now);
         leave_running(slurm, job);
         orr_slurm__count_running(slurm, job, false);
+        orr_slurm__count_licenses(slurm, job, false);
         orr_slurm__forget_suspended(slurm, job);
         if (j->array != ORR_NONE) {
             slurm->array[j->array].running--;
@@ -310,6 +319,8 @@ static void slurm_node(void *state, const struct orr_view *view, uint32_t node)
     (void)view;
     (void)node;
     slurm->moves++;
+    slurm->up_is_old = true;
+    orr_slurm__forget_could(slurm);
     slurm->asked = slurm->changed = slurm->changed_since_full = true;
 }
 

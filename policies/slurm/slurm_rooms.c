@@ -66,7 +66,7 @@ void orr_slurm__take(struct orr_room *room, const struct orr_request *request, i
         (int16_t)(room->mig[request->mig_profile] - request->instances * tasks);
 }
 
-static bool is_idle(const struct orr_view *view, uint32_t node, const struct orr_room *room)
+bool orr_slurm__is_idle(const struct orr_view *view, uint32_t node, const struct orr_room *room)
 {
     const struct orr_room full = orr_slurm__full_room(orr_cluster_type(view->cluster, node));
     return room->cpu_milli == full.cpu_milli && room->mem_bytes == full.mem_bytes &&
@@ -132,7 +132,7 @@ int64_t orr_slurm__tasks_on(const struct slurm *slurm, const struct orr_view *vi
     const bool held =
         (slurm->exclusive[node] > 0 || (keeps(slurm) && slurm->kept[node].whole)) && !freed;
     return tasks > 0 && !held && admits(slurm, view, node, want->request) &&
-                   (!want->whole || is_idle(view, node, &all))
+                   (!want->whole || orr_slurm__is_idle(view, node, &all))
                ? tasks
                : 0;
 }

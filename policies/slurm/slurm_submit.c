@@ -185,6 +185,9 @@ enum orr_reason orr_slurm__refusal(const struct slurm *slurm, const uint32_t *jo
     if (!orr_slurm__may_have(conf, job->assoc, job->qos)) {
         return ORR_REASON_INVALID_QOS;
     }
+    if (job->no_licenses) {
+        return ORR_REASON_INVALID_LICENSES;
+    }
     if (job->array != ORR_NONE && conf->max_array_size > 0 && count > conf->max_array_size) {
         return ORR_REASON_MAX_ARRAY_SIZE;
     }

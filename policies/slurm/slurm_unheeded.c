@@ -60,10 +60,12 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
     uint32_t unlimited = 0, strangers = 0, first = ORR_NONE;
     struct slurm_options options = {.tally = orr_zalloc(1, sizeof *options.tally)};
     orr_idmap_init(&slurm.arrays);
+    orr_slurm__licenses_open(&slurm);
     const bool read = orr_slurm__conf_read(&slurm.conf, params, view, &err) == ORR_OK;
     for (uint32_t j = 0; j < view->job_count && read; j++) {
         struct slurm_job job = {.array = ORR_NONE,
                                 .qos = ORR_NONE,
+                                .licenses = ORR_NONE,
                                 .min_nodes = 1,
                                 .max_nodes = slurm_shape(view, j)->tasks};
         options.account[0] = '\0';
@@ -79,6 +81,7 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
     say_unlimited(unlimited, say, context);
     say_strangers(view, strangers, first, say, context);
     orr_free(options.tally);
+    orr_slurm__licenses_close(&slurm);
     orr_slurm__conf_release(&slurm.conf);
     orr_idmap_release(&slurm.arrays);
     orr_free(slurm.array);

@@ -57,7 +57,7 @@ static const struct word {
     {"sched_max_time", WORD_NOTHING, 0},
     {"sched_min_interval", WORD_NOTHING, 0},
     {"kill_invalid_depend", WORD_NOTHING, 0},
-    {"bf_licenses", WORD_NOTHING, 0},
+    {"bf_licenses", WORD_UNHEEDED, 0},
     {"nohold_on_prolog_fail", WORD_NOTHING, 0},
     {"enable_user_top", WORD_NOTHING, 0},
     {"Ignore_NUMA", WORD_NOTHING, 0},

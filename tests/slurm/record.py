@@ -154,12 +154,12 @@ def start_cluster(rig, setup, cluster, run):
     for name in ("state", "spool"):
         os.makedirs(f"{run}/{name}")
     conf = RIG.format(cluster=cluster, host=HOST, rig=rig.path, run=run)
-    nodes, gres = [], []
+    nodes, down, gres = [], [], []  # a node that is down has no slurmd, which would bring it back
     for line in read(f"{setup}/slurm.conf").splitlines():
         if line.startswith("NodeName="):
             name = line.split()[0].split("=")[1]
-            nodes.append(name)
-            line += f" NodeHostname={HOST} NodeAddr=127.0.0.1 Port={36820 + len(nodes)}"
+            (down if "State=DOWN" in line else nodes).append(name)
+            line += f" NodeHostname={HOST} NodeAddr=127.0.0.1 Port={36820 + len(nodes) + len(down)}"
             found = re.search(r"Gres=gpu:(\w+):(\d+)", line)
             if found:
                 gres.append(f"NodeName={name} Name=gpu Type={found[1]} File={rig.path}/dev/gpu[0-{int(found[2]) - 1}]")

@@ -69,6 +69,7 @@ function put(job, cell, suffix, array,    extra, tasks, c, nodes_asked, limit, r
     if (cell[column["account"]] != "") options = options " --account=" cell[column["account"]]
     if (array != "") options = options " --array=" array
     if (option(extra, "switches") != "") options = options " --switches=" option(extra, "switches")
+    if (option(extra, "licenses") != "") options = options " --licenses=" option(extra, "licenses")
     if (extra ~ /--exclusive/) options = options " --exclusive"
     printf "%s,%s,%s,%d,%d,%s,%d,%s,\"%s\",%s,%s\n", job suffix, cell[column["submit_offset_real"]], run, tasks,
         c * 1000, gpus_of(cell[column["gpus"]], tasks, nodes_asked), limit, cell[column["user"]], options,

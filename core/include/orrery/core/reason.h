@@ -219,7 +219,10 @@ ORR_API_BEGIN
       "its partition takes no jobs of its account (AllowAccounts, DenyAccounts)")                  \
     X(QOS_NOT_ALLOWED, "QOSNotAllowed",                                                            \
       "its partition takes no jobs of its QOS (AllowQos, DenyQos)")                                \
-    X(JOB_HELD_USER, "JobHeldUser", "it was submitted held (--hold, or priority 0)")
+    X(JOB_HELD_USER, "JobHeldUser", "it was submitted held (--hold, or priority 0)")               \
+    X(REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail",                                                       \
+      "the nodes that could hold it are down, or withdrawn for a job of another partition")        \
+    X(LICENSES, "Licenses", "jobs that run have the licenses that it asks")
 
 /* Why a scheduler refuses a job at submit: a job with one of these reasons leaves at once. */
 #define ORR_REASON_REFUSED_LIST(X)                                                                 \
@@ -243,7 +246,9 @@ ORR_API_BEGIN
     X(INVALID_QOS, "InvalidQOS",                                                                   \
       "refused at submit: there is no QOS it names, or its association may not use it")            \
     X(PARTITION_NOT_AVAILABLE, "PartitionNotAvailable",                                            \
-      "refused at submit: its partition takes no jobs (DRAIN, INACTIVE)")
+      "refused at submit: its partition takes no jobs (DRAIN, INACTIVE)")                          \
+    X(INVALID_LICENSES, "InvalidLicenses",                                                         \
+      "refused at submit: it asks licenses that there are none of, or more than there are")
 
 enum orr_reason {
 #define X(name, code, words) ORR_REASON_##name,
