@@ -60,7 +60,7 @@ static struct slurm_span cell_or(const struct table *table, const char *name, co
 
 static enum orr_status complain(const struct table *table, struct slurm_span text, const char *what)
 {
-    const struct slurm_span line = {table->reader->raw, 0};
+    const struct slurm_span line = {table->reader->line.text, 0};
     return orr_slurm__complain(table->reader, text.bytes > 0 ? text : line, what);
 }
 
@@ -461,13 +461,12 @@ enum orr_status orr_slurm__sacctmgr_read(struct slurm_reader *reader, const char
     struct table table = {.reader = reader, .conf = conf};
     enum orr_status status = ORR_OK;
     reader->origin = "sacctmgr";
-    reader->line = 0;
+    reader->line = (struct orr_slurm_line){.raw_end = text + strlen(text)};
     while (*text != '\0' && status == ORR_OK) {
         const size_t bytes = strcspn(text, "\n");
         struct slurm_span line = {text, bytes};
-        reader->line++;
-        reader->raw = text;
-        reader->joined = line;
+        reader->line.number++;
+        reader->line.raw = reader->line.text = text;
         while (line.bytes > 0 && strchr(" \t\r|", line.at[line.bytes - 1]) != NULL &&
                line.at[line.bytes - 1] != '|') {
             line.bytes--;

@@ -12,21 +12,12 @@
 
 const char *orr_slurm__place(const struct slurm_reader *reader, const char *part, char out[40])
 {
-    uint32_t line = reader->line, column = 1;
-    const char *at = reader->raw;
+    uint32_t line, column;
     out[0] = '\0';
-    if (line == 0) {
-        return out;
+    if (reader->line.number > 0) {
+        orr_slurm_place(&reader->line, part, &line, &column);
+        (void)snprintf(out, 40, ":%u:%u", (unsigned)line, (unsigned)column);
     }
-    size_t left = (size_t)(part - reader->joined.at);
-    while (left > 0 || (at[0] == '\\' && at[1] == '\n')) {
-        const bool joint = at[0] == '\\' && at[1] == '\n';
-        line += joint;
-        column = joint ? 1 : column + 1;
-        left -= !joint;
-        at += joint ? 2 : 1;
-    }
-    (void)snprintf(out, 40, ":%u:%u", (unsigned)line, (unsigned)column);
     return out;
 }
 
@@ -149,43 +140,14 @@ bool orr_slurm__yes(struct slurm_span text, bool *out)
            orr_slurm__is(text, "FALSE") || orr_slurm__is(text, "0");
 }
 
-static size_t blanks(struct slurm_span text, size_t at)
-{
-    while (at < text.bytes && strchr(" \t\r", text.at[at]) != NULL) {
-        at++;
-    }
-    return at;
-}
-
-static size_t word_end(struct slurm_span text, size_t at, const char *ends)
-{
-    bool quoted = false;
-    while (at < text.bytes && (quoted || strchr(ends, text.at[at]) == NULL)) {
-        quoted = text.at[at] == '"' ? !quoted : quoted;
-        at++;
-    }
-    return at;
-}
-
 bool orr_slurm__next_pair(struct slurm_span *line, struct slurm_span *name,
                           struct slurm_span *value)
 {
-    const size_t begin = blanks(*line, 0), name_end = word_end(*line, begin, " \t\r=");
-    const size_t sign = blanks(*line, name_end);
-    size_t end = name_end;
-    *name = (struct slurm_span){line->at + begin, name_end - begin};
-    *value = (struct slurm_span){line->at + name_end, 0};
-    if (sign < line->bytes && line->at[sign] == '=') {
-        const size_t from = blanks(*line, sign + 1);
-        end = word_end(*line, from, " \t\r");
-        *value = (struct slurm_span){line->at + from, end - from};
-    }
-    if (value->bytes >= 2 && value->at[0] == '"' && value->at[value->bytes - 1] == '"') {
-        *value = (struct slurm_span){value->at + 1, value->bytes - 2};
-    }
-    line->at += end;
-    line->bytes -= end;
-    return end > begin;
+    struct orr_slurm_pair pair;
+    const bool found = orr_slurm_next_pair(&line->at, &line->bytes, &pair);
+    *name = (struct slurm_span){pair.name, pair.name_bytes};
+    *value = (struct slurm_span){pair.value, pair.value_bytes};
+    return found;
 }
 
 /* A word without a value: the line is none of slurm.conf's. */
@@ -202,8 +164,6 @@ static enum orr_status refuse(const struct slurm_reader *reader, struct slurm_sp
 static enum orr_status read_line(const struct slurm_reader *reader, struct slurm_span line)
 {
     struct slurm_span name, value;
-    const char *hash = line.bytes == 0 ? NULL : memchr(line.at, '#', line.bytes);
-    line.bytes = hash == NULL ? line.bytes : (size_t)(hash - line.at);
     enum orr_status status = ORR_OK;
     while (status == ORR_OK && orr_slurm__next_pair(&line, &name, &value)) {
         if (orr_slurm__is(name, "PartitionName")) {
@@ -227,39 +187,15 @@ static enum orr_status read_line(const struct slurm_reader *reader, struct slurm
     return status;
 }
 
-/* A line and those it goes on with, each behind a backslash; `text` moves behind them. */
-static struct slurm_span next_line(struct slurm_conf *conf, const char **text, uint32_t *lines)
-{
-    const char *from = *text;
-    size_t bytes = strcspn(from, "\n"), joints = 0;
-    for (; bytes > 0 && from[bytes] == '\n' && from[bytes - 1] == '\\'; joints++) {
-        bytes += 1 + strcspn(from + bytes + 1, "\n");
-    }
-    *lines += 1 + (uint32_t)joints;
-    *text = from + bytes + (from[bytes] == '\n');
-    char *line = orr_arena_strndup(&conf->arena, from, bytes);
-    size_t end = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        const bool joint = line[i] == '\\' && i + 1 < bytes && line[i + 1] == '\n';
-        i += joint;
-        line[end] = line[i];
-        end += !joint;
-    }
-    return (struct slurm_span){line, end};
-}
-
 static enum orr_status read_lines(struct slurm_reader *reader, const char *text)
 {
     enum orr_status status = ORR_OK;
-    uint32_t lines = 0;
+    struct orr_slurm_lines lines = {text, text + strlen(text), 0};
     reader->origin = "slurm_conf";
-    while (*text != '\0' && status == ORR_OK) {
-        reader->line = lines + 1;
-        reader->raw = text;
-        reader->joined = next_line(reader->conf, &text, &lines);
-        status = read_line(reader, reader->joined);
+    while (status == ORR_OK && orr_slurm_next_line(&lines, &reader->conf->arena, &reader->line)) {
+        status = read_line(reader, (struct slurm_span){reader->line.text, reader->line.bytes});
     }
-    reader->line = 0;
+    reader->line.number = 0;
     return status;
 }
 

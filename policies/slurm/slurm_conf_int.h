@@ -3,6 +3,8 @@
 #ifndef ORR_SLURM_CONF_INT_H
 #define ORR_SLURM_CONF_INT_H
 
+#include <orrery/policies/slurm_lines.h>
+
 #include "slurm_int.h"
 
 struct slurm_span {
@@ -14,9 +16,7 @@ struct slurm_reader {
     struct slurm_conf *conf;
     const struct orr_view *view; /* NULL: only syntax is looked at */
     const char *origin;          /* for errors */
-    uint32_t line;               /* of slurm_conf or sacctmgr; 0: a parameter */
-    const char *raw;             /* where the line begins there */
-    struct slurm_span joined;    /* the line, with those that a backslash joins to it */
+    struct orr_slurm_line line;  /* of slurm_conf or sacctmgr; number 0: a parameter */
     struct slurm_passed *passed; /* what is not heeded; NULL: nobody asks */
     struct orr_err *err;
 };

@@ -158,9 +158,7 @@ static void add_nodes(struct cluster *cluster, struct intake_pool *node, const c
     const bool down = node->down > 0;
     node->nodes = 1;
     node->down = down;
-    if (slurm_hosts(list) > 0) {
-        (void)orr_slurm_hosts(list, strlen(list), add_node, &named);
-    }
+    (void)orr_slurm_hosts(list, strlen(list), add_node, &named);
     node->nodes = hosts - (named.count < hosts ? named.count : hosts);
     node->down = down ? node->nodes : 0;
     if (node->nodes > 0) {
@@ -176,7 +174,7 @@ static void take_node(struct cluster *cluster, struct orr_cell record)
     const bool down = has_word(state, "DOWN") || has_word(state, "DRAIN") ||
                       has_word(state, "FAIL") || has_word(state, "FUTURE");
     const char *list = orr_arena_strndup(&cluster->report->arena, name.at, name.bytes);
-    const uint64_t hosts = slurm_hosts(list);
+    const uint64_t hosts = orr_slurm_host_count(list, strlen(list));
     node.nodes = hosts > 0 ? (uint32_t)hosts : 1;
     cluster->unlisted += hosts == 0;
     count_devices(cluster, record, &node);

@@ -6,6 +6,7 @@
 
 #include <orrery/base/text.h>
 
+#include <orrery/policies/slurm_hosts.h>
 #include <orrery/traces/source.h>
 
 #include "intake_int.h"
@@ -250,7 +251,7 @@ static uint64_t tasks_of(struct orr_cell id)
     if (limit != NULL) {
         (void)strcpy(limit, "]");
     }
-    const uint64_t tasks = slurm_hosts(list);
+    const uint64_t tasks = orr_slurm_host_count(list, strlen(list));
     return tasks > 0 ? tasks : 1;
 }
 

@@ -10,116 +10,86 @@
 #include <strings.h>
 
 #include <orrery/base/mem.h>
+#include <orrery/policies/slurm_lines.h>
 
 enum { CONF_NODE, CONF_PARTITION, CONF_KINDS };
-static const char *const heads[CONF_KINDS] = {"NodeName=", "PartitionName="};
+static const char *const heads[CONF_KINDS] = {"NodeName", "PartitionName"};
 
-/* A line without its comment and the blanks around it; *text moves behind it. Lines that end with a
- * backslash go on with the next, which the caller sees as blanks. */
-static struct orr_cell next_line(struct orr_cell *text)
+static bool is(const char *at, size_t bytes, const char *word)
 {
-    size_t end = 0;
-    while (end < text->bytes &&
-           !(text->at[end] == '\n' && (end == 0 || text->at[end - 1] != '\\'))) {
-        end++;
-    }
-    struct orr_cell line = {text->at, end};
-    end += end < text->bytes;
-    *text = (struct orr_cell){text->at + end, text->bytes - end};
-    const char *comment = line.bytes > 0 ? memchr(line.at, '#', line.bytes) : NULL;
-    line.bytes = comment != NULL ? (size_t)(comment - line.at) : line.bytes;
-    while (line.bytes > 0 && strchr(" \t\r\n", line.at[0]) != NULL) {
-        line.at++;
-        line.bytes--;
-    }
-    while (line.bytes > 0 && strchr(" \t\r\n\\", line.at[line.bytes - 1]) != NULL) {
-        line.bytes--;
-    }
-    return line;
+    return strlen(word) == bytes && strncasecmp(at, word, bytes) == 0;
 }
 
-static bool begins_with(struct orr_cell line, const char *head)
-{
-    const size_t bytes = strlen(head);
-    return line.bytes >= bytes && strncasecmp(line.at, head, bytes) == 0;
-}
-
-static int kind_of(struct orr_cell line)
+static int kind_of(const struct orr_slurm_pair *pair)
 {
     int kind = 0;
-    while (kind < CONF_KINDS && !begins_with(line, heads[kind])) {
+    while (kind < CONF_KINDS &&
+           !(pair->has_sign && is(pair->name, pair->name_bytes, heads[kind]))) {
         kind++;
     }
     return kind;
 }
 
-/* "Key=" or "Key =". */
-static bool is_setting(struct orr_cell line)
+static bool is_include(const struct orr_slurm_pair *pair)
 {
-    size_t i = 0;
-    while (i < line.bytes && (isalnum((unsigned char)line.at[i]) || line.at[i] == '_')) {
-        i++;
-    }
-    const bool has_key = i > 0;
-    while (i < line.bytes && (line.at[i] == ' ' || line.at[i] == '\t')) {
-        i++;
-    }
-    return has_key && i < line.bytes && line.at[i] == '=';
+    return !pair->has_sign && is(pair->name, pair->name_bytes, "include");
 }
 
-static bool is_default(struct orr_cell line, int kind)
+static bool is_setting(const struct orr_slurm_pair *pair)
 {
-    static const char named[] = "DEFAULT";
-    const size_t head = strlen(heads[kind]);
-    const struct orr_cell rest = {line.at + head, line.bytes - head};
-    const size_t bytes = sizeof named - 1;
-    return begins_with(rest, named) &&
-           (rest.bytes == bytes || strchr(" \t\r\n\\", rest.at[bytes]) != NULL);
+    size_t i = 0;
+    while (i < pair->name_bytes &&
+           (isalnum((unsigned char)pair->name[i]) || pair->name[i] == '_')) {
+        i++;
+    }
+    return pair->has_sign && i == pair->name_bytes && i > 0;
 }
 
 /* Records of several lines, as scontrol prints them, have settings too: these are indented. */
 bool slurm_is_conf(struct orr_cell text)
 {
-    bool has_others = false, has_nodes = false;
-    while (text.bytes > 0) {
-        const char *begin = text.at;
-        const struct orr_cell line = next_line(&text);
-        const int kind = kind_of(line);
-        if (line.bytes == 0) {
+    struct orr_slurm_lines lines = {text.at, text.at + text.bytes, 0};
+    struct orr_slurm_line line;
+    struct orr_slurm_pair pair;
+    struct orr_arena arena;
+    bool has_others = false, has_nodes = false, is_conf = true;
+    orr_arena_init(&arena);
+    while (is_conf && orr_slurm_next_line(&lines, &arena, &line)) {
+        const char *rest = line.text;
+        if (!orr_slurm_next_pair(&rest, &line.bytes, &pair)) {
             continue;
         }
-        if (!is_setting(line) && !begins_with(line, "include ")) {
-            return false;
-        }
+        const int kind = kind_of(&pair);
+        is_conf = is_setting(&pair) || is_include(&pair);
         has_nodes = has_nodes || kind < CONF_KINDS;
-        has_others = has_others || (kind == CONF_KINDS ? line.at == begin : is_default(line, kind));
+        has_others =
+            has_others || (kind == CONF_KINDS ? pair.name == line.text
+                                              : is(pair.value, pair.value_bytes, "DEFAULT"));
     }
-    return has_others && has_nodes;
+    orr_arena_release(&arena);
+    return is_conf && has_others && has_nodes;
 }
 
-/* The words of a line, blanks and line ends between them as one blank each. */
-static void put_words(struct orr_cell line, FILE *out)
+/* The pairs of a line that are left, as records have them. */
+static void put_pairs(const char *text, size_t bytes, FILE *out)
 {
-    bool gap = false;
-    for (size_t i = 0; i < line.bytes; i++) {
-        const bool blank = strchr(" \t\r\n\\", line.at[i]) != NULL && line.at[i] != '\0';
-        if (!blank) {
-            (void)fputs(gap ? " " : "", out);
-            (void)fputc(line.at[i], out);
-        }
-        gap = blank;
+    struct orr_slurm_pair pair;
+    while (orr_slurm_next_pair(&text, &bytes, &pair)) {
+        const bool quoted = pair.value_bytes > 0 && memchr(pair.value, ' ', pair.value_bytes);
+        (void)fprintf(out, " %.*s%s%s%.*s%s", (int)pair.name_bytes, pair.name,
+                      pair.has_sign ? "=" : "", quoted ? "\"" : "", (int)pair.value_bytes,
+                      pair.value, quoted ? "\"" : "");
     }
 }
 
 /* The later of two DEFAULT lines goes before the earlier. */
-static char *default_of(struct orr_cell words, char *before)
+static char *default_of(const char *words, size_t words_bytes, char *before)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     ORR_ASSERT(out != NULL);
-    (void)fputc(' ', out);
-    put_words(words, out);
+    put_pairs(words, words_bytes, out);
     (void)fputs(before != NULL ? before : "", out);
     (void)fclose(out);
     free(before);
@@ -128,27 +98,33 @@ static char *default_of(struct orr_cell words, char *before)
 
 void slurm_conf_records(struct orr_cell text, FILE *out, bool *includes)
 {
+    struct orr_slurm_lines lines = {text.at, text.at + text.bytes, 0};
+    struct orr_slurm_line line;
+    struct orr_slurm_pair pair;
+    struct orr_arena arena;
     char *defaults[CONF_KINDS] = {NULL, NULL};
     *includes = false;
-    while (text.bytes > 0) {
-        const struct orr_cell line = next_line(&text);
-        const int kind = kind_of(line);
-        *includes = *includes || begins_with(line, "include ");
+    orr_arena_init(&arena);
+    while (orr_slurm_next_line(&lines, &arena, &line)) {
+        const char *rest = line.text;
+        if (!orr_slurm_next_pair(&rest, &line.bytes, &pair)) {
+            continue;
+        }
+        const int kind = kind_of(&pair);
+        *includes = *includes || is_include(&pair);
         if (kind == CONF_KINDS) {
             continue;
         }
-        const size_t head = strlen(heads[kind]) + (is_default(line, kind) ? strlen("DEFAULT") : 0);
-        const struct orr_cell rest = {line.at + head, line.bytes - head};
-        if (is_default(line, kind)) {
-            defaults[kind] = default_of(rest, defaults[kind]);
+        if (is(pair.value, pair.value_bytes, "DEFAULT")) {
+            defaults[kind] = default_of(rest, line.bytes, defaults[kind]);
             continue;
         }
-        (void)fputs(heads[kind], out);
-        put_words(rest, out);
-        (void)fputs(defaults[kind] != NULL ? defaults[kind] : "", out);
-        (void)fputc('\n', out);
+        (void)fprintf(out, "%s=%.*s", heads[kind], (int)pair.value_bytes, pair.value);
+        put_pairs(rest, line.bytes, out);
+        (void)fprintf(out, "%s\n", defaults[kind] != NULL ? defaults[kind] : "");
     }
     for (int k = 0; k < CONF_KINDS; k++) {
         free(defaults[k]);
     }
+    orr_arena_release(&arena);
 }

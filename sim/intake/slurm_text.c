@@ -7,8 +7,6 @@
 #include <orrery/base/text.h>
 #include <orrery/core/cluster.h>
 
-#define HOSTS_MAX ((uint64_t)10000000)
-
 bool slurm_starts(struct orr_cell text, const char *with)
 {
     const size_t bytes = strlen(with);
@@ -211,51 +209,4 @@ bool slurm_span(struct orr_cell text, orr_ms *out)
     }
     *out = whole + days * 86400000;
     return true;
-}
-
-uint64_t slurm_hosts(const char *list)
-{
-    uint64_t hosts = 0;
-    for (const char *at = list; *at != '\0';) {
-        uint64_t here = 1;
-        while (*at != '\0' && *at != ',') {
-            if (*at != '[') {
-                at++;
-                continue;
-            }
-            const char *end = strchr(++at, ']');
-            uint64_t in = 0;
-            if (end == NULL) {
-                return 0;
-            }
-            struct orr_cell ranges = {at, (size_t)(end - at)};
-            while (ranges.bytes > 0) {
-                struct orr_cell high = cut_at(&ranges, ',');
-                const struct orr_cell low = cut_at(&high, '-');
-                int64_t a, b;
-                if (!slurm_integer(low, &a)) {
-                    return 0;
-                }
-                b = a;
-                if (high.bytes > 0 && (!slurm_integer(high, &b) || b < a)) {
-                    return 0;
-                }
-                in += (uint64_t)(b - a) + 1;
-                if (in > HOSTS_MAX) {
-                    return 0;
-                }
-            }
-            here *= in;
-            at = end + 1;
-            if (here > HOSTS_MAX) {
-                return 0;
-            }
-        }
-        hosts += here;
-        at += *at == ',';
-        if (hosts > HOSTS_MAX) {
-            return 0;
-        }
-    }
-    return hosts;
 }

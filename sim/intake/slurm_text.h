@@ -30,7 +30,5 @@ int64_t slurm_integer_or(struct orr_cell cell, int64_t otherwise);
 /* Unknown, None, N/A, (null), UNLIMITED and the like. */
 bool slurm_is_nothing(struct orr_cell text);
 bool slurm_starts(struct orr_cell text, const char *with);
-/* Hosts of "n[1-4,7],m3"; 0: no such list. At most 10 million. */
-uint64_t slurm_hosts(const char *list);
 
 #endif

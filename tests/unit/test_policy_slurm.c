@@ -240,11 +240,23 @@ static void words__are_read_as_slurm_writes_them(void **state)
     }
     assert_false(orr_slurm__time("soon", 4, &ms));
     assert_false(orr_slurm__time("1:2:3:4", 7, &ms));
-    char names[200] = "";
+    char names[400] = "";
     static const char hosts[] = "n[1-2,07],m3,r[1-2]n[09-10]";
     assert_true(orr_slurm_hosts(hosts, strlen(hosts), collect, names));
     assert_string_equal(names, "n1 n2 n07 m3 r1n09 r1n10 r2n09 r2n10 ");
     assert_false(orr_slurm_hosts("n[1-", 4, collect, names));
+    static const struct {
+        const char *list;
+        uint64_t count;
+    } lists[] = {{hosts, 8},       {"n1,,n2,", 2},       {"r[1-100]n[1-100]", 10000},
+                 {"[0-96:4]", 25}, {"n[3-1]", 0},        {"n[]", 0},
+                 {"n1]", 0},       {"n[0-99999999]", 0}, {",", 0}};
+    for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
+        const char *list = lists[l].list;
+        assert_int_equal(orr_slurm_host_count(list, strlen(list)), lists[l].count);
+        assert_true(lists[l].count > 1000 ||
+                    orr_slurm_hosts(list, strlen(list), collect, names) == (lists[l].count > 0));
+    }
 }
 
 static void expect_fault(const char *conf_text, const char *table, const char *text)

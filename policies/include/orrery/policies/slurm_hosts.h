@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <orrery/base/units.h>
 
@@ -14,6 +15,8 @@ ORR_API_BEGIN
  * none, too long, or `take` wants no more. */
 typedef bool orr_slurm_host_fn(void *context, const char *name);
 bool orr_slurm_hosts(const char *text, size_t bytes, orr_slurm_host_fn *take, void *context);
+/* How many these are; 0: it is no such list, or they are more than 10 million. */
+uint64_t orr_slurm_host_count(const char *text, size_t bytes);
 
 ORR_API_END
 
