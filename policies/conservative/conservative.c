@@ -10,36 +10,46 @@
  *
  * Size is GPUs of the whole cluster, as under easy: a job that is due and finds no nodes keeps what
  * it has reserved, and is tried again at the next pass. */
+#include "conservative_bounds.h"
+#include "conservative_course.h"
+
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 
 #include <string.h>
 
-#include <orrery/base/sort.h>
 #include <orrery/core/place.h>
 
 struct conservative_params {
     struct orr_placer_params placer;
 };
 
+/* Of more gains bounds alone say where to look. */
+enum { GAINS_LOOKED_AT = 8 };
+
+struct charge {         /* what the courses count for a job */
+    orr_ms from, until; /* from ORR_MS_NEVER: nothing */
+    struct orr_gpus gpus;
+};
+
 struct reservation {
     uint32_t job;
-    orr_ms from; /* ORR_MS_NEVER: none yet */
+    struct charge charge; /* from ORR_MS_NEVER: it has no time yet */
+    uint32_t seen;        /* gains before this one could not bring it forward */
+    bool unsure;          /* all times before its own are to be looked at */
 };
 
 struct running {
     uint32_t job;
     orr_ms until; /* by estimate */
+    struct charge charge;
 };
 
-struct step { /* so much is free from `at` to the next one */
-    orr_ms at;
-    int64_t free;
-};
-
-struct course { /* of what is free of one kind of GPU */
-    struct step *steps;
-    uint32_t count, capacity;
+struct gain { /* more is free of a kind for a while */
+    orr_ms from, until;
+    uint32_t kind;
+    int64_t most; /* that is free then, as of so many changes of the course */
+    uint64_t changes;
 };
 
 struct conservative {
@@ -48,8 +58,14 @@ struct conservative {
     uint32_t waiting_count, waiting_capacity;
     struct running *running;
     uint32_t running_count, running_capacity;
-    struct course courses[ORR_GPU_KINDS]; /* scratch */
+    struct course courses[ORR_GPU_KINDS]; /* with all charges, from the first cycle on */
     uint32_t kinds;                       /* of them, that the cluster has */
+    struct orr_gpus base;                 /* what would be free if nobody ran */
+    struct gain *gains;                   /* since the begin of the last pass */
+    uint32_t gain_count, gain_capacity;
+    struct charge *left; /* of jobs that scale and were served: charged until the next cycle */
+    uint32_t left_count, left_capacity;
+    struct bounds bounds; /* found in this pass */
     struct orr_scaling scaling;
     struct orr_placer *placer;
 };
@@ -68,6 +84,9 @@ static enum orr_status conservative_open(const struct orr_host *host, const void
     c->params = *(const struct conservative_params *)params;
     c->placer = orr_placer_open(&c->params.placer, view->ledger, view->seed);
     c->kinds = 1 + view->cluster->mig_profiles.count;
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        conservative_course_begin(&c->courses[k], view->now, 0);
+    }
     *state = c;
     return ORR_OK;
 }
@@ -80,9 +99,55 @@ static void conservative_close(void *state)
     for (uint32_t k = 0; k < c->kinds; k++) {
         orr_free(c->courses[k].steps);
     }
+    orr_free(c->gains);
+    orr_free(c->left);
+    conservative_bounds_close(&c->bounds);
     orr_free(c->scaling.lined);
     orr_placer_close(c->placer);
     orr_free(c);
+}
+
+/* --- charges --- */
+
+static struct course_span span_of(const struct charge *charge, uint32_t kind)
+{
+    return (struct course_span){charge->from, charge->until, charge->gpus.mgpu[kind]};
+}
+
+static void note_gain(struct conservative *c, uint32_t kind, orr_ms from, orr_ms until)
+{
+    if (from < until) {
+        c->gains = ORR_ROOM_FOR_ONE(c->gains, c->gain_count, c->gain_capacity);
+        c->gains[c->gain_count++] = (struct gain){from, until, kind, 0, 0};
+    }
+}
+
+static void take(struct conservative *c, const struct charge *charge)
+{
+    for (uint32_t k = 0; k < c->kinds && charge->from < charge->until; k++) {
+        const struct course_span span = span_of(charge, k);
+        conservative_course_charge(&c->courses[k], &span, 1);
+    }
+}
+
+/* Gives back what is left of it from now on: jobs may come forward into it. */
+static void give_back(struct conservative *c, orr_ms now, struct charge *charge)
+{
+    for (uint32_t k = 0; k < c->kinds && charge->from < ORR_MS_NEVER; k++) {
+        struct course_span span = span_of(charge, k);
+        span.from = span.from > now ? span.from : now;
+        conservative_course_charge(&c->courses[k], &span, -1);
+        if (span.mgpu != 0) {
+            note_gain(c, k, span.from, span.until);
+            conservative_bounds_ease(&c->bounds, now, k, span.from);
+        }
+    }
+    charge->from = charge->until = ORR_MS_NEVER;
+}
+
+static bool same_gpus(const struct orr_gpus *a, const struct orr_gpus *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
 }
 
 /* --- who waits, who runs --- */
@@ -90,33 +155,35 @@ static void conservative_close(void *state)
 static void add_waiting(struct conservative *c, uint32_t job)
 {
     c->waiting = ORR_ROOM_FOR_ONE(c->waiting, c->waiting_count, c->waiting_capacity);
-    c->waiting[c->waiting_count++] = (struct reservation){job, ORR_MS_NEVER};
+    c->waiting[c->waiting_count++] =
+        (struct reservation){.job = job, .charge = {.from = ORR_MS_NEVER, .until = ORR_MS_NEVER}};
 }
 
-static void remove_waiting(struct conservative *c, uint32_t job)
+static void remove_waiting(struct conservative *c, orr_ms now, uint32_t job)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c->waiting_count; i++) {
-        c->waiting[kept] = c->waiting[i];
-        kept += c->waiting[i].job != job;
+        if (c->waiting[i].job == job) {
+            give_back(c, now, &c->waiting[i].charge);
+        } else {
+            c->waiting[kept++] = c->waiting[i];
+        }
     }
     c->waiting_count = kept;
     orr_scaling_left(&c->scaling, job);
 }
 
-static void remove_running(struct conservative *c, uint32_t job)
+static void remove_running(struct conservative *c, orr_ms now, uint32_t job)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c->running_count; i++) {
-        c->running[kept] = c->running[i];
-        kept += c->running[i].job != job;
+        if (c->running[i].job == job) {
+            give_back(c, now, &c->running[i].charge);
+        } else {
+            c->running[kept++] = c->running[i];
+        }
     }
     c->running_count = kept;
-}
-
-static orr_ms later(orr_ms from, orr_ms by)
-{
-    return by >= ORR_MS_NEVER / 2 || from >= ORR_MS_NEVER / 2 ? ORR_MS_NEVER : from + by;
 }
 
 /* The user's estimate; a service is never done. */
@@ -126,10 +193,15 @@ static orr_ms lasts(const struct orr_view *view, uint32_t job)
     return spec->scales ? ORR_MS_NEVER : spec->estimate_ms > 0 ? spec->estimate_ms : 1;
 }
 
-static void add_running(struct conservative *c, const struct orr_view *view, uint32_t job)
+static struct running *add_running(struct conservative *c, const struct orr_view *view,
+                                   uint32_t job)
 {
     c->running = ORR_ROOM_FOR_ONE(c->running, c->running_count, c->running_capacity);
-    c->running[c->running_count++] = (struct running){job, later(view->now, lasts(view, job))};
+    struct running *running = &c->running[c->running_count++];
+    *running = (struct running){.job = job,
+                                .until = course_later(view->now, lasts(view, job)),
+                                .charge = {.from = ORR_MS_NEVER, .until = ORR_MS_NEVER}};
+    return running;
 }
 
 static void conservative_event(void *state, const struct orr_view *view, enum orr_job_event event,
@@ -137,16 +209,16 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
 {
     struct conservative *c = state;
     if (event == ORR_JOB_STARTED) {
-        add_running(c, view, job);
+        (void)add_running(c, view, job);
         return;
     }
     if (event == ORR_JOB_ENDED || event == ORR_JOB_REQUEUED) {
-        remove_running(c, job);
+        remove_running(c, view->now, job);
     }
     const bool waits =
         view->jobs[job].phase == ORR_JOB_WITHDRAWN || orr_scaling_is_lined(&c->scaling, job);
     if (event == ORR_JOB_ENDED && waits) {
-        remove_waiting(c, job);
+        remove_waiting(c, view->now, job);
     } else if (event != ORR_JOB_ENDED && orr_scaling_joins(&c->scaling, view, job)) {
         add_waiting(c, job);
     }
@@ -158,132 +230,274 @@ static void conservative_node(void *state, const struct orr_view *view, uint32_t
     orr_scaling_node(&((struct conservative *)state)->scaling, view);
 }
 
-/* --- what is free when --- */
+/* --- the courses as of now --- */
 
-/* The step that begins at a time, made of the one around it if there is none. */
-static uint32_t step_at(struct course *course, orr_ms at)
+/* What would be free if nobody ran: nodes come and go. */
+static void charge_base(struct conservative *c, const struct orr_view *view)
 {
-    uint32_t low = 0, high = course->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        low = course->steps[middle].at < at ? middle + 1 : low;
-        high = course->steps[middle].at < at ? high : middle;
-    }
-    if (low < course->count && course->steps[low].at == at) {
-        return low;
-    }
-    course->steps = ORR_ROOM_FOR_ONE(course->steps, course->count, course->capacity);
-    memmove(&course->steps[low + 1], &course->steps[low],
-            (course->count - low) * sizeof *course->steps);
-    /* the first is at now, or before */
-    course->steps[low] = (struct step){at, course->steps[low - 1].free};
-    course->count++;
-    return low;
-}
-
-static void charge(struct conservative *c, orr_ms from, orr_ms until, const struct orr_gpus *gpus,
-                   int sign)
-{
-    for (uint32_t k = 0; k < c->kinds && from < until; k++) {
-        if (gpus->mgpu[k] == 0) {
-            continue;
-        }
-        struct course *course = &c->courses[k];
-        const uint32_t first = step_at(course, from), last = step_at(course, until);
-        for (uint32_t i = first; i < last; i++) {
-            course->steps[i].free -= sign * gpus->mgpu[k];
-        }
-    }
-}
-
-/* The first time, not before `from`, from which so much stays free for so long; NEVER: there is
- * none. */
-static orr_ms earliest_of(const struct course *course, orr_ms from, int64_t mgpu, orr_ms lasts)
-{
-    orr_ms at = from;
-    for (uint32_t i = 0; i < course->count; i++) {
-        const bool last = i + 1 == course->count;
-        if (!last && course->steps[i + 1].at <= from) {
-            continue;
-        }
-        if (course->steps[i].free < mgpu) {
-            at = last ? ORR_MS_NEVER : course->steps[i + 1].at;
-        } else if (last || course->steps[i + 1].at >= later(at, lasts)) {
-            return at;
-        }
-    }
-    return ORR_MS_NEVER;
-}
-
-/* The same for all kinds that are asked: in turns, until none of them puts it off. */
-static orr_ms earliest(const struct conservative *c, orr_ms now, const struct orr_gpus *gpus,
-                       orr_ms lasts)
-{
-    orr_ms at = now;
-    for (uint32_t k = 0, agree = 0; agree < c->kinds && at < ORR_MS_NEVER; k = (k + 1) % c->kinds) {
-        const orr_ms of_kind =
-            gpus->mgpu[k] > 0 ? earliest_of(&c->courses[k], at, gpus->mgpu[k], lasts) : at;
-        agree = of_kind > at ? 1 : agree + 1;
-        at = of_kind;
-    }
-    return at;
-}
-
-static void charge_running(struct conservative *c, const struct orr_view *view)
-{
-    struct orr_gpus free = orr_shard_free(orr_view_room(view)); /* none of nodes that are down */
+    struct orr_gpus base = orr_shard_free(orr_view_room(view)); /* none of nodes that are down */
     for (uint32_t i = 0; i < c->running_count; i++) {
         const struct orr_gpus held = orr_scaling_returned(&c->scaling, view, c->running[i].job);
-        orr_gpus_add(&free, &held, 1);
+        orr_gpus_add(&base, &held, 1);
     }
     for (uint32_t k = 0; k < c->kinds; k++) {
+        const int64_t more = base.mgpu[k] - c->base.mgpu[k];
         struct course *course = &c->courses[k];
-        course->count = 0;
-        course->steps = ORR_ROOM_FOR_ONE(course->steps, 0, course->capacity);
-        course->steps[course->count++] = (struct step){view->now, free.mgpu[k]};
+        for (uint32_t i = 0; i < course->count && more != 0; i++) {
+            course->steps[i].free += more;
+        }
+        course->changes += more != 0;
+        if (more > 0) {
+            note_gain(c, k, view->now, ORR_MS_NEVER);
+        }
     }
-    for (uint32_t i = 0; i < c->running_count; i++) {
-        const orr_ms until = c->running[i].until;
-        const struct orr_gpus held = orr_scaling_returned(&c->scaling, view, c->running[i].job);
-        charge(c, view->now, until > view->now ? until : view->now + 1, &held, 1);
+    c->base = base;
+}
+
+/* One that runs past its estimate is assumed to end next. */
+static void charge_running(struct conservative *c, const struct orr_view *view, struct running *r)
+{
+    const struct orr_gpus held = orr_scaling_returned(&c->scaling, view, r->job);
+    const orr_ms until = r->until > view->now ? r->until : view->now + 1;
+    if (r->charge.from < ORR_MS_NEVER && same_gpus(&held, &r->charge.gpus)) {
+        const orr_ms from = r->charge.until > view->now ? r->charge.until : view->now;
+        const struct charge more = {from, until, held};
+        take(c, &more);
+        r->charge.until = until;
+        return;
+    }
+    give_back(c, view->now, &r->charge);
+    r->charge = (struct charge){view->now, until, held};
+    take(c, &r->charge);
+}
+
+/* What is reserved is from now on at the earliest; what a job that scales asks changes. */
+static void charge_reserved(struct conservative *c, const struct orr_view *view,
+                            struct reservation *r)
+{
+    struct charge *charge = &r->charge;
+    if (charge->from == ORR_MS_NEVER ||
+        (charge->from >= view->now && !view->specs[r->job].scales)) {
+        return;
+    }
+    const struct orr_gpus size = orr_scaling_step(view, r->job);
+    const orr_ms from = charge->from > view->now ? charge->from : view->now;
+    const orr_ms until = course_later(from, lasts(view, r->job));
+    if (same_gpus(&size, &charge->gpus)) {
+        const struct charge more = {charge->until > from ? charge->until : from, until, size};
+        take(c, &more);
+    } else {
+        r->unsure = true;
+        give_back(c, view->now, charge);
+        take(c, &(struct charge){from, until, size});
+    }
+    *charge = (struct charge){from, until, size};
+}
+
+/* Gains that all who wait have seen are forgotten. */
+static void forget_gains(struct conservative *c)
+{
+    uint32_t least = c->gain_count;
+    for (uint32_t i = 0; i < c->waiting_count; i++) {
+        const struct reservation *r = &c->waiting[i];
+        least = r->charge.from < ORR_MS_NEVER && r->seen < least ? r->seen : least;
+    }
+    memmove(c->gains, c->gains + least, (c->gain_count - least) * sizeof *c->gains);
+    c->gain_count -= least;
+    for (uint32_t i = 0; i < c->waiting_count; i++) {
+        c->waiting[i].seen -= c->waiting[i].seen < least ? c->waiting[i].seen : least;
     }
 }
 
-/* Charges for what is reserved, each from now on at the earliest. False: it is more than there is.
- */
-static bool charge_reserved(struct conservative *c, const struct orr_view *view)
+/* Is all that is charged there? */
+static bool holds(const struct conservative *c)
 {
-    for (uint32_t i = 0; i < c->waiting_count; i++) {
-        struct reservation *r = &c->waiting[i];
-        if (r->from < ORR_MS_NEVER) {
-            r->from = r->from > view->now ? r->from : view->now;
-            const struct orr_gpus size = orr_scaling_step(view, r->job);
-            charge(c, r->from, later(r->from, lasts(view, r->job)), &size, 1);
-        }
-    }
     bool holds = true;
     for (uint32_t k = 0; k < c->kinds; k++) {
-        for (uint32_t i = 0; i < c->courses[k].count; i++) {
-            holds = holds && c->courses[k].steps[i].free >= 0;
-        }
+        holds = holds && conservative_course_least(&c->courses[k]) >= 0;
     }
     return holds;
 }
 
-/* --- a pass --- */
+static void bring_up_to_date(struct conservative *c, const struct orr_view *view)
+{
+    forget_gains(c);
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        conservative_course_advance(&c->courses[k], view->now);
+    }
+    for (; c->left_count > 0; c->left_count--) {
+        give_back(c, view->now, &c->left[c->left_count - 1]);
+    }
+    charge_base(c, view);
+    for (uint32_t i = 0; i < c->running_count; i++) {
+        charge_running(c, view, &c->running[i]);
+    }
+    for (uint32_t i = 0; i < c->waiting_count; i++) {
+        charge_reserved(c, view, &c->waiting[i]);
+    }
+}
 
-static void reserve(struct conservative *c, const struct orr_view *view, struct reservation *r)
+/* Nobody has a time any more. */
+static void charge_anew(struct conservative *c, const struct orr_view *view)
+{
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        conservative_course_begin(&c->courses[k], view->now, c->base.mgpu[k]);
+    }
+    for (uint32_t i = 0; i < c->running_count; i++) {
+        c->running[i].charge.from = view->now;
+        take(c, &c->running[i].charge);
+    }
+    for (uint32_t i = 0; i < c->waiting_count; i++) {
+        c->waiting[i].charge.from = c->waiting[i].charge.until = ORR_MS_NEVER;
+    }
+}
+
+/* --- the earliest time --- */
+
+/* The first time from `from` on, but before `before`, at which all kinds that are asked are free
+ * for so long: in turns, until none of them puts it off. */
+static orr_ms earliest(const struct conservative *c, orr_ms from, orr_ms before,
+                       const struct orr_gpus *gpus, orr_ms lasts, const struct charge *own)
+{
+    orr_ms at = from;
+    for (uint32_t k = 0, agree = 0; agree < c->kinds && at < before; k = (k + 1) % c->kinds) {
+        const struct course_span span = span_of(own, k);
+        const orr_ms of_kind = gpus->mgpu[k] > 0
+                                   ? conservative_course_earliest(&c->courses[k], at, before,
+                                                                  gpus->mgpu[k], lasts, &span)
+                                   : at;
+        agree = of_kind > at ? 1 : agree + 1;
+        at = of_kind;
+    }
+    return at < before ? at : ORR_MS_NEVER;
+}
+
+/* What the searches of this pass say of the size: no sooner than then. */
+static orr_ms bound_of(const struct conservative *c, orr_ms now, const struct orr_gpus *gpus,
+                       orr_ms lasts)
+{
+    orr_ms until = now;
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        const orr_ms of_kind =
+            gpus->mgpu[k] > 0 ? conservative_bounds_of(&c->bounds, now, k, gpus->mgpu[k], lasts)
+                              : now;
+        until = of_kind > until ? of_kind : until;
+    }
+    return until;
+}
+
+/* Nothing before its time had room for a reservation. */
+static void note_bound(struct conservative *c, const struct reservation *r, orr_ms lasts)
+{
+    uint32_t kind = 0, kinds = 0;
+    for (uint32_t k = 0; k < c->kinds; k++) {
+        kind = r->charge.gpus.mgpu[k] > 0 ? k : kind;
+        kinds += r->charge.gpus.mgpu[k] > 0;
+    }
+    if (kinds == 1) { /* of several it is not known which is short */
+        conservative_bounds_add(&c->bounds, kind, r->charge.gpus.mgpu[kind], lasts, r->charge.from);
+    }
+}
+
+/* Of one that has no time yet. */
+static void find_time(struct conservative *c, const struct orr_view *view, struct reservation *r)
 {
     const struct orr_gpus size = orr_scaling_step(view, r->job);
     const orr_ms needs = lasts(view, r->job);
-    if (r->from < ORR_MS_NEVER) {
-        charge(c, r->from, later(r->from, needs), &size, -1);
+    const orr_ms at =
+        earliest(c, bound_of(c, view->now, &size, needs), ORR_MS_NEVER, &size, needs, &r->charge);
+    r->charge = (struct charge){at, course_later(at, needs), size};
+    take(c, &r->charge);
+}
+
+/* --- compression --- */
+
+static int64_t most_of(struct conservative *c, struct gain *gain)
+{
+    const struct course *course = &c->courses[gain->kind];
+    if (gain->changes != course->changes) {
+        gain->most = conservative_course_most(course, gain->from, gain->until);
+        gain->changes = course->changes;
     }
-    r->from = earliest(c, view->now, &size, needs);
-    if (r->from < ORR_MS_NEVER) {
-        charge(c, r->from, later(r->from, needs), &size, 1);
+    return gain->most;
+}
+
+/* The times at which a reservation may begin sooner, as it could not before the gains that it has
+ * not seen: what it would have then must reach into one of them. */
+static void look_at_gains(struct conservative *c, orr_ms now, struct reservation *r, orr_ms *from,
+                          orr_ms *before)
+{
+    const struct charge *own = &r->charge;
+    const orr_ms lasts = own->until == ORR_MS_NEVER ? ORR_MS_NEVER : own->until - own->from;
+    *from = ORR_MS_NEVER;
+    *before = now;
+    for (uint32_t g = r->seen; g < c->gain_count; g++) {
+        struct gain *gain = &c->gains[g];
+        const orr_ms first =
+            lasts < ORR_MS_NEVER && gain->from - lasts >= now ? gain->from - lasts + 1 : now;
+        const orr_ms end = gain->until < own->from ? gain->until : own->from;
+        const int64_t mgpu = own->gpus.mgpu[gain->kind];
+        const bool reaches = own->from < gain->until && own->until > gain->from;
+        if (mgpu > 0 && first < end && (first < *from || end > *before) &&
+            (reaches || most_of(c, gain) >= mgpu)) {
+            *from = first < *from ? first : *from;
+            *before = end > *before ? end : *before;
+        }
     }
 }
+
+/* From `last` on it would reach into the room that it has. Sooner than that it begins behind the
+ * bounds; from then on only if there is room just before its time as well. */
+static void narrow(const struct conservative *c, orr_ms now, const struct charge *own, orr_ms needs,
+                   orr_ms *from, orr_ms *before)
+{
+    const orr_ms last = needs < own->from - now ? own->from - needs + 1 : now;
+    const orr_ms bound = bound_of(c, now, &own->gpus, needs);
+    const orr_ms least = bound < last ? bound : last;
+    bool short_of_any = false;
+    for (uint32_t k = 0; k<c->kinds && * before> last; k++) {
+        short_of_any = short_of_any || (own->gpus.mgpu[k] > 0 &&
+                                        conservative_course_free(&c->courses[k], own->from - 1) <
+                                            own->gpus.mgpu[k]);
+    }
+    *from = least > *from ? least : *from;
+    *before = short_of_any ? last : *before;
+}
+
+static void bring_forward(struct conservative *c, const struct orr_view *view,
+                          struct reservation *r)
+{
+    const orr_ms needs = lasts(view, r->job);
+    orr_ms from = view->now, before = r->charge.from;
+    if (!r->unsure && c->gain_count - r->seen <= GAINS_LOOKED_AT) {
+        look_at_gains(c, view->now, r, &from, &before);
+    }
+    r->unsure = false;
+    if (from < before) {
+        narrow(c, view->now, &r->charge, needs, &from, &before);
+    }
+    const orr_ms at = from < before ? earliest(c, from, before, &r->charge.gpus, needs, &r->charge)
+                                    : ORR_MS_NEVER;
+    if (at < ORR_MS_NEVER) {
+        const struct charge sooner = {at, course_later(at, needs), r->charge.gpus};
+        give_back(c, view->now, &r->charge);
+        r->charge = sooner;
+        take(c, &r->charge);
+    }
+}
+
+static void reserve(struct conservative *c, const struct orr_view *view, struct reservation *r)
+{
+    if (r->charge.from == ORR_MS_NEVER) {
+        find_time(c, view, r);
+    } else {
+        bring_forward(c, view, r);
+    }
+    r->seen = c->gain_count;
+    note_bound(c, r, lasts(view, r->job));
+}
+
+/* --- a pass --- */
 
 static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t job,
                     enum orr_reason reason, uint32_t ahead)
@@ -297,8 +511,9 @@ static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t j
 
 /* Starts a job that is due, or gives a service its next steps; true: it lacks nothing. */
 static bool start(struct conservative *c, const struct orr_view *view, struct orr_txn *txn,
-                  uint32_t job)
+                  struct reservation *r)
 {
+    const uint32_t job = r->job;
     const bool waits = view->jobs[job].placed_tasks == 0;
     enum orr_reason reason = ORR_REASON_NONE;
     bool served = false;
@@ -307,7 +522,11 @@ static bool start(struct conservative *c, const struct orr_view *view, struct or
         served = reason == ORR_REASON_NONE && orr_scaling_is_served(view, job);
     }
     if (waits && view->jobs[job].placed_tasks > 0) {
-        add_running(c, view, job);
+        struct running *running = add_running(c, view, job);
+        if (!view->specs[job].scales) { /* what is reserved goes on as what it holds */
+            running->charge = r->charge;
+            r->charge.from = ORR_MS_NEVER;
+        }
     }
     if (!served) {
         explain(view, txn, job, reason, ORR_NONE);
@@ -327,23 +546,30 @@ static enum orr_reason why_not_due(const struct orr_view *view, uint32_t job, bo
     return orr_gpus_hold(&free, &size) ? ORR_REASON_RESERVED : ORR_REASON_NO_CAPACITY;
 }
 
+/* Served, a job that scales holds more from the next cycle on, and what was reserved goes then. */
+static void leave(struct conservative *c, const struct reservation *r)
+{
+    if (r->charge.from < ORR_MS_NEVER) {
+        c->left = ORR_ROOM_FOR_ONE(c->left, c->left_count, c->left_capacity);
+        c->left[c->left_count++] = r->charge;
+    }
+    orr_scaling_left(&c->scaling, r->job);
+}
+
 static void conservative_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct conservative *c = state;
-    charge_running(c, view);
-    if (!charge_reserved(c, view)) {
-        for (uint32_t i = 0; i < c->waiting_count; i++) {
-            c->waiting[i].from = ORR_MS_NEVER;
-        }
-        charge_running(c, view);
+    bring_up_to_date(c, view);
+    if (!holds(c)) {
+        charge_anew(c, view);
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c->waiting_count; i++) {
         struct reservation *r = &c->waiting[i];
         reserve(c, view, r);
-        if (r->from <= view->now) {
-            if (start(c, view, txn, r->job)) {
-                orr_scaling_left(&c->scaling, r->job);
+        if (r->charge.from <= view->now) {
+            if (start(c, view, txn, r)) {
+                leave(c, r);
                 continue;
             }
         } else {
@@ -353,6 +579,7 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
         c->waiting[kept++] = *r;
     }
     c->waiting_count = kept;
+    conservative_bounds_clear(&c->bounds);
 }
 
 const struct orr_policy orr_policy_conservative = {
