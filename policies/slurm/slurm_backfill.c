@@ -391,6 +391,7 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
     struct cycle cycle = {.slurm = slurm, .view = view, .txn = txn};
     const struct slurm_conf *conf = &slurm->conf;
     begin_cycle(slurm, view);
+    orr_slurm__queue_arrange(slurm, view);
     list_reach(&cycle, 0);
     orr_report_look(
         &slurm->watcher,

@@ -243,6 +243,8 @@ struct slurm {
     struct slurm_record *queue; /* in order; records of jobs that left are taken
                                    out behind a pass */
     uint32_t queue_count, queue_capacity;
+    bool
+        is_listed; /* the queue is as orr_slurm__queue_arrange made it: new records go to its end */
     struct slurm_limit_classes limit_classes;
     uint32_t *running; /* jobs, by the end of their limits, then in order of start */
     uint32_t running_count, running_capacity;
@@ -521,6 +523,8 @@ void orr_slurm__priority_new(struct slurm *slurm, const struct orr_view *view, u
 void orr_slurm__queue_add(struct slurm *slurm, uint32_t job);
 void orr_slurm__queue_sort(struct slurm *slurm);
 void orr_slurm__queue_compact(struct slurm *slurm);
+/* Before a pass or cycle: the order where preemption by QOS contradicts tiers and priorities. */
+void orr_slurm__queue_arrange(struct slurm *slurm, const struct orr_view *view);
 
 /* slurm_rooms.c */
 struct orr_room orr_slurm__full_room(const struct orr_node_type *type);

@@ -258,13 +258,13 @@ static bool array_rejected(const struct slurm *slurm, const struct slurm_record 
            slurm->array[array].rejected_in == record->partition;
 }
 
-/* Says of a record that it waits behind another, unless it was given a reason
- * of its own. */
+/* Says of a record that it waits behind another, unless it was given a reason of its own; that its
+ * begin time had not come is none any more. */
 static void explain_behind(struct pass *pass, const struct slurm_record *record)
 {
     const uint8_t reason = pass->view->jobs[record->job].reason;
     if (reason == ORR_REASON_NONE || reason == ORR_REASON_NO_CAPACITY ||
-        reason == ORR_REASON_FRAGMENTED) {
+        reason == ORR_REASON_FRAGMENTED || reason == ORR_REASON_BEGIN_TIME) {
         const uint32_t head =
             pass->slurm->failed[record->partition] ? pass->head[record->partition] : ORR_NONE;
         orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_HEAD_OF_LINE,
@@ -338,6 +338,7 @@ void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, stru
     const struct slurm_conf *conf = &slurm->conf;
     int64_t seen = 0;
     begin_pass(slurm, view);
+    orr_slurm__queue_arrange(slurm, view);
     orr_report_look(&slurm->watcher,
                     &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "main", .job = ORR_NONE});
     for (uint32_t r = 0; r < slurm->queue_count; r++) {
