@@ -345,17 +345,9 @@ static bool is_tried(const struct cycle *cycle, const struct slurm_record *recor
            orr_slurm__barred(slurm, record) == ORR_REASON_NONE;
 }
 
-/* Can nothing but a limit come to pass it over, as others start? */
-static bool is_sure(const struct slurm *slurm, const struct slurm_record *record)
-{
-    const struct slurm_job *j = &slurm->jobs[record->job];
-    return j->array == ORR_NONE && j->partition_count == 1;
-}
-
 /* Lists in slurm->reach the records from one on that the cycle may come to, if nobody starts: up to
  * the one behind which bf_max_job_test is reached at the latest, without those whose depths are
- * used up by then. Records count that nothing but what is looked at before the cycle, or a limit,
- * can pass over. */
+ * used up by then. */
 static void list_reach(struct cycle *cycle, uint32_t from)
 {
     struct slurm *slurm = cycle->slurm;
@@ -370,18 +362,21 @@ static void list_reach(struct cycle *cycle, uint32_t from)
                 ORR_ROOM_FOR_ONE(slurm->reach, slurm->reach_count, slurm->reach_capacity);
             slurm->reach[slurm->reach_count++] = r;
             /* the depths count a job that lacks licenses, bf_max_job_test does not */
-            counted += is_tried(cycle, record) &&
-                       orr_slurm__depths_expect(slurm, record, is_sure(slurm, record)) &&
+            counted += is_tried(cycle, record) && orr_slurm__depths_expect(slurm, record) &&
                        slurm->jobs[record->job].licenses == ORR_NONE;
         }
     }
 }
 
-/* Somebody started: limits may pass over others, so that the cycle reaches further. */
-static void reach_again(struct cycle *cycle, uint32_t from)
+/* Somebody started: limits may pass over others, as other records of the job and the rest of its
+ * array are, so that the cycle reaches further. */
+static void reach_again(struct cycle *cycle, uint32_t job, uint32_t from)
 {
-    const struct slurm_conf *conf = &cycle->slurm->conf;
-    if (conf->enforce_limits && !conf->assoc_limit_stop) {
+    const struct slurm *slurm = cycle->slurm;
+    const struct slurm_job *j = &slurm->jobs[job];
+    const bool limits_array = j->array != ORR_NONE && slurm->array[j->array].limit < UINT32_MAX;
+    if ((slurm->conf.enforce_limits && !slurm->conf.assoc_limit_stop) || j->partition_count > 1 ||
+        limits_array) {
         list_reach(cycle, from);
     }
 }
@@ -410,7 +405,7 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
         cycle.tested++;
         test(&cycle, &record);
         if (cycle.started > started) {
-            reach_again(&cycle, r + 1);
+            reach_again(&cycle, record.job, r + 1);
         }
     }
     for (uint32_t r = 0; conf->enforce_limits && !conf->assoc_limit_stop && r < slurm->queue_count;

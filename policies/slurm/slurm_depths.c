@@ -2,9 +2,8 @@
 /* slurm_depths.c - bf_max_job_part, bf_max_job_user and their like: how many records of a
  * partition, a user, an association or a user in a partition a cycle of backfill tests.
  *
- * What the records of the rest of the queue will count is foreseen as two bounds, as not all of
- * them are tested in the end: a job of several partitions may start by another record of it, and an
- * array stops at its own depth. */
+ * What the records of the rest of the queue will count, if nobody starts, is foreseen as two
+ * bounds: a record that one depth refuses counts for none of the others. */
 #include "slurm_int.h"
 
 #include <string.h>
@@ -140,7 +139,22 @@ bool orr_slurm__depths_refuse(struct slurm *slurm, const struct slurm_record *re
     return class->refused_at == depths->foresight;
 }
 
-bool orr_slurm__depths_expect(struct slurm *slurm, const struct slurm_record *record, bool must)
+/* Is a plan left for the array of a job, whatever becomes of its records before? Depths count those
+ * behind too. */
+static bool has_plan_left(struct slurm *slurm, const struct slurm_job *job)
+{
+    struct slurm_array *array = job->array == ORR_NONE ? NULL : &slurm->array[job->array];
+    if (array == NULL) {
+        return true;
+    }
+    if (array->foresight != slurm->depths.foresight) {
+        array->foresight = slurm->depths.foresight;
+        array->foreseen = array->planned;
+    }
+    return array->foreseen++ < slurm->conf.bf_max_job_array_resv;
+}
+
+bool orr_slurm__depths_expect(struct slurm *slurm, const struct slurm_record *record)
 {
     const struct slurm_depths *depths = &slurm->depths;
     bool full[SLURM_DEPTHS]; /* may it be used up before the record? */
@@ -154,10 +168,10 @@ bool orr_slurm__depths_expect(struct slurm *slurm, const struct slurm_record *re
         struct slurm_depth_count *count = count_of(depths, record, d);
         if (count != NULL) {
             /* where no other depth refuses the record this one counts it, or is used up already */
-            const bool counts = must && full_count == full[d];
+            const bool counts = full_count == full[d];
             count->at_least += counts && count->at_least < depths->of[d].most;
             count->at_most++;
         }
     }
-    return must && full_count == 0;
+    return has_plan_left(slurm, &slurm->jobs[record->job]) && full_count == 0;
 }

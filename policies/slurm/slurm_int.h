@@ -135,6 +135,8 @@ struct slurm_array {
     uint64_t rejected_pass; /* the pass in which an element found no place */
     uint32_t rejected_in;   /* partition */
     uint32_t planned;       /* elements that have a plan in this backfill cycle */
+    uint64_t foresight;     /* in which as many ... */
+    uint32_t foreseen;      /* ... are counted as may have one */
 };
 
 enum {
@@ -729,9 +731,9 @@ bool orr_slurm__within_depths(struct slurm *slurm, const struct slurm_record *re
 void orr_slurm__depths_foresee(struct slurm *slurm);
 /* Will the depths of a record be used up before it for sure? */
 bool orr_slurm__depths_refuse(struct slurm *slurm, const struct slurm_record *record);
-/* A record comes that they may not refuse, and that nothing else passes over (`must`) or perhaps
- * something does. Is it tested for sure? */
-bool orr_slurm__depths_expect(struct slurm *slurm, const struct slurm_record *record, bool must);
+/* A record comes that they may not refuse, and that nothing else passes over. Is it tested for
+ * sure? */
+bool orr_slurm__depths_expect(struct slurm *slurm, const struct slurm_record *record);
 
 /* slurm_backfill.c */
 /* Did it start a job? */
