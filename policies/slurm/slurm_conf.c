@@ -217,6 +217,7 @@ static void set_defaults(struct slurm_conf *conf, const struct orr_view *view)
                                 .default_partition = ORR_NONE};
     orr_arena_init(&conf->arena);
     orr_idmap_init(&conf->users);
+    orr_idmap_init(&conf->absent);
     const uint32_t nodes = view == NULL ? 1 : view->cluster->node_count;
     conf->leaf = orr_alloc(nodes + (size_t)1, sizeof *conf->leaf);
     conf->weight = orr_alloc(nodes + (size_t)1, sizeof *conf->weight);
@@ -364,5 +365,6 @@ void orr_slurm__conf_release(struct slurm_conf *conf)
     orr_free(conf->qos);
     orr_free(conf->assocs);
     orr_idmap_release(&conf->users);
+    orr_idmap_release(&conf->absent);
     orr_arena_release(&conf->arena);
 }

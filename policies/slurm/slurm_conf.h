@@ -59,6 +59,8 @@ struct slurm_partition {
     const char *name;
     uint64_t *nodes; /* node set */
     uint32_t node_count;
+    uint32_t absent; /* of its list, that lines NodeName= have and the cluster has not ... */
+    const char *first_absent; /* ... and the first of these */
     int64_t priority_tier, priority_job_factor;
     orr_ms max_time_ms;     /* ORR_MS_NEVER: no bound */
     orr_ms default_time_ms; /* ORR_MS_NONE: none */
@@ -234,6 +236,7 @@ struct slurm_conf {
     uint32_t node_set_count, node_set_capacity, featured_count, featured_capacity;
     uint64_t *open_nodes; /* node set: those that no State= or DownNodes= takes away */
     bool closed_default;
+    struct orr_idmap absent; /* nodes of lines NodeName= that the cluster does not have */
     struct slurm_switch *switches;
     uint32_t switch_count, switch_capacity;
     uint32_t *leaf; /* per node: its switch, or ORR_NONE */

@@ -34,6 +34,27 @@ static void take_set(struct slurm_partition *partition, const uint64_t *nodes, u
     }
 }
 
+/* Slurm.conf may know more nodes than there are, as those without GPUs; what it does not know
+ * itself is a slip. */
+static bool take_absent(struct taking *taking, const char *name)
+{
+    struct slurm_conf *conf = taking->reader->conf;
+    struct slurm_partition *partition = taking->partition;
+    if (partition == NULL) {
+        (void)orr_idmap_put(&conf->absent, name, strlen(name), NULL);
+        return true;
+    }
+    if (orr_idmap_find(&conf->absent, name, strlen(name)) == ORR_NONE) {
+        (void)snprintf(taking->name, sizeof taking->name, "%s", name);
+        taking->missing = true;
+        return false;
+    }
+    partition->first_absent = partition->absent++ == 0
+                                  ? orr_arena_strndup(&conf->arena, name, strlen(name))
+                                  : partition->first_absent;
+    return true;
+}
+
 static bool take_node(void *context, const char *name)
 {
     struct taking *taking = context;
@@ -50,9 +71,7 @@ static bool take_node(void *context, const char *name)
         return true;
     }
     if (node == ORR_NONE) {
-        (void)snprintf(taking->name, sizeof taking->name, "%s", name);
-        taking->missing = true;
-        return taking->partition == NULL; /* slurm.conf may know more nodes than there are */
+        return take_absent(taking, name);
     }
     if (taking->partition == NULL) {
         struct slurm_conf *conf = taking->reader->conf;
@@ -80,7 +99,7 @@ static enum orr_status read_nodes(const struct slurm_reader *reader,
 {
     struct taking taking = {.reader = reader, .partition = partition};
     memset(partition->nodes, 0, set_words(reader->view) * 8); /* those of DEFAULT go */
-    partition->node_count = 0;
+    partition->node_count = partition->absent = 0;
     if (orr_slurm__is(value, "ALL")) {
         if (reader->view != NULL) {
             orr_slurm__all_nodes(partition, reader->view);

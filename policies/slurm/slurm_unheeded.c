@@ -52,6 +52,24 @@ static void say_strangers(const struct orr_view *view, uint32_t count, uint32_t 
     }
 }
 
+static void say_absent(const struct slurm_conf *conf, orr_policy_say_fn *say, void *context)
+{
+    char text[300];
+    for (uint32_t p = 0; p < conf->partition_count; p++) {
+        const struct slurm_partition *partition = &conf->partitions[p];
+        if (partition->absent > 0) {
+            (void)snprintf(
+                text, sizeof text,
+                "%u node%s of partition %.60s (first %.60s), which slurm_conf has and the "
+                "cluster has not: %u %s left to it",
+                (unsigned)partition->absent, ORR_PLURAL(partition->absent), partition->name,
+                partition->first_absent, (unsigned)partition->node_count,
+                ORR_ONE(partition->node_count, "is", "are"));
+            say(text, context);
+        }
+    }
+}
+
 void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
                          void *context)
 {
@@ -78,6 +96,9 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
         }
     }
     orr_slurm__options_say(options.tally, say, context);
+    if (read) {
+        say_absent(&slurm.conf, say, context);
+    }
     say_unlimited(unlimited, say, context);
     say_strangers(view, strangers, first, say, context);
     orr_free(options.tally);
