@@ -22,6 +22,7 @@ enum {
     KEY_DELIMITER,
     KEY_QUEUE,
     KEY_COUNT,
+    KEY_SBATCH,
     KEY_CLUSTER,
     KEY_LOSS,
     KEY_FORCE,
@@ -57,6 +58,7 @@ static const struct orr_cli_only only[] = {
     {KEY_DELIMITER, "--delimiter", "maps, sacct, slurm"},
     {KEY_QUEUE, "--queue", "sacct, slurm, swf"},
     {KEY_COUNT, "--count", "sacct, slurm"},
+    {KEY_SBATCH, "--sbatch", "sacct, slurm"},
     {KEY_CLUSTER, "--cluster", "maps, sacct, slurm, native, philly, swf, schedule, steps, history"},
     {KEY_HISTORY, "--history", "snapshots"},
     {KEY_REMAINING, "--remaining", "snapshots"},
@@ -94,6 +96,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         }
         o->intake.count_as = arg;
         return 0;
+    case KEY_SBATCH: o->intake.sbatch = true; return 0;
     case KEY_CLUSTER: o->capacity += orr_cli_cluster_gpus(state, arg); return 0;
     case KEY_NOW:
         if (!orr_parse_timestamp(arg, strlen(arg), &o->snapshot.now)) {
@@ -753,6 +756,10 @@ int orr_cli_import(int argc, char **argv)
          0},
         {"count", KEY_COUNT, "WHAT", 0,
          "of sacct, what is counted: gpu (default), or cpu, which takes CPUs for GPUs", 0},
+        {"sbatch", KEY_SBATCH, 0, 0,
+         "of sacct: also write account, QOS, nodes, array and licenses of each job as column "
+         "sbatch, which policy slurm reads",
+         0},
         {"cluster", KEY_CLUSTER, "NxG", 0,
          "nodes of G GPUs to hold the demand against; may be given several times", 0},
         {"output", 'o', "FILE", 0,

@@ -595,7 +595,8 @@ void history_write(struct history *h, FILE *file)
                       .queue_gpu_ms = orr_zalloc(h->queues.count + (size_t)1, sizeof(double))};
     uint32_t count, most = 0;
     orr_idmap_init(&out.names);
-    native_out_open(&out.rows, file, 1u << OUT_MODEL | 1u << OUT_LIMIT | 1u << OUT_ELIGIBLE);
+    native_out_open(&out.rows, file,
+                    1u << OUT_MODEL | 1u << OUT_LIMIT | 1u << OUT_ELIGIBLE | 1u << OUT_SBATCH);
     find_gone(h);
     uint32_t *order = orr_alloc(h->pod_ids.count + (size_t)1, sizeof *order);
     struct one *all = list_jobs(h, order, &count);

@@ -19,7 +19,7 @@
     X(MEM, mem_mib) X(MIN, min_pods) X(QUEUE, queue) X(USER, user) X(KIND, kind)                   \
     X(PRIORITY, priority) X(PREEMPTIBLE, preemptible) X(LIMIT, time_limit_s)                       \
     X(ELIGIBLE, eligible_s) X(START, recorded_start_s) X(END, recorded_end_s)                      \
-    X(STATE, recorded_state) X(ATTEMPTS, recorded_attempts)
+    X(STATE, recorded_state) X(ATTEMPTS, recorded_attempts) X(SBATCH, sbatch)
 /* clang-format on */
 enum native_out_column {
 #define X(name, column) OUT_##name,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* sacct's output: any columns in any order. A job's rows (requeues, with --duplicates) become one
  * job, whose last attempt says how long it runs; steps are left out, for their job counts them. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -315,6 +316,59 @@ static bool is_interactive(const struct sacct *sacct)
            expr_like(line, "salloc*|srun *--pty*|*/salloc *");
 }
 
+/* A word of the options, but for values that would be several. */
+static void put_option(FILE *out, const char *name, struct orr_cell value)
+{
+    if (value.bytes > 0 && memchr(value.at, ' ', value.bytes) == NULL) {
+        (void)fprintf(out, " --%s=%.*s", name, (int)value.bytes, value.at);
+    }
+}
+
+static void put_licenses(FILE *out, struct orr_cell tres)
+{
+    static const char head[] = "license/";
+    const char *before = " --licenses=";
+    while (tres.bytes > 0) {
+        const char *comma = memchr(tres.at, ',', tres.bytes);
+        const size_t bytes = comma == NULL ? tres.bytes : (size_t)(comma - tres.at);
+        const char *sign = memchr(tres.at, '=', bytes);
+        if (slurm_starts(tres, head) && sign != NULL) {
+            const char *name = tres.at + sizeof head - 1;
+            (void)fprintf(out, "%s%.*s:%.*s", before, (int)(sign - name), name,
+                          (int)(tres.at + bytes - sign - 1), sign + 1);
+            before = ",";
+        }
+        tres.at += bytes + (comma != NULL);
+        tres.bytes -= bytes + (comma != NULL);
+    }
+}
+
+/* What the job was submitted with, as far as columns say it: options of sbatch that policy slurm
+ * reads. Tasks of an array bear its id. */
+static uint32_t submitted_with(struct sacct *sacct, const struct sacct_job *job, struct orr_cell id)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    ORR_ASSERT(out != NULL);
+    const char *task = memchr(id.at, '_', id.bytes);
+    const struct orr_cell asked = cell_of(sacct, AT_ReqTRES);
+    if (queue_column(sacct) != AT_Partition) {
+        put_option(out, "partition", cell_of(sacct, AT_Partition));
+    }
+    put_option(out, "account", cell_of(sacct, AT_Account));
+    put_option(out, "qos", cell_of(sacct, AT_QOS));
+    (void)fprintf(out, " --nodes=%u", (unsigned)job->nodes);
+    if (task != NULL) {
+        put_option(out, "array", (struct orr_cell){id.at, (size_t)(task - id.at)});
+    }
+    put_licenses(out, asked.bytes > 0 ? asked : cell_of(sacct, AT_AllocTRES));
+    (void)fclose(out);
+    const uint32_t name = name_of(sacct, (struct orr_cell){text + 1, bytes - 1});
+    free(text);
+    return name;
+}
+
 static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
 {
     struct sacct *sacct = context;
@@ -349,6 +403,7 @@ static void on_row(void *context, const struct orr_cell *cells, uint32_t line)
     job.queue = name_of(sacct, cell_of(sacct, queue_column(sacct)));
     job.user = name_of(sacct, cell_of(sacct, AT_User));
     job.interactive = is_interactive(sacct);
+    job.sbatch = sacct->options->sbatch ? submitted_with(sacct, &job, id) : ORR_NONE;
     const uint32_t state = name_of(sacct, word_of(cell_of(sacct, AT_State)));
     /* a database may have several clusters: those behind the first are told apart */
     const uint32_t of_cluster = name_of(sacct, cluster);
@@ -441,6 +496,7 @@ static void put_job(struct native_out *out, struct sacct *sacct, uint32_t index)
                       !fits;
     }
     put_name(out, sacct, OUT_STATE, job->state);
+    put_name(out, sacct, OUT_SBATCH, job->sbatch);
     if (native_out_count(out, sacct->report, job->line, NULL)) {
         native_out_write(out, attempts);
     }
@@ -450,7 +506,8 @@ static void put_jobs(struct sacct *sacct, FILE *file)
 {
     const uint32_t absent = 1u << OUT_FRACTION | 1u << OUT_MEMORY | 1u << OUT_DEVICES |
                             1u << OUT_MIG | 1u << OUT_MIN | 1u << OUT_PRIORITY |
-                            1u << OUT_PREEMPTIBLE;
+                            1u << OUT_PREEMPTIBLE |
+                            (sacct->options->sbatch ? 0u : 1u << OUT_SBATCH);
     struct native_out out;
     native_out_open(&out, file, absent);
     out.is_clock = sacct->is_clock;

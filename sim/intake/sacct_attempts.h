@@ -23,6 +23,7 @@ struct sacct_job {
     double earlier_gpu_h; /* of attempts before the last */
     int64_t gpus, cpus, mem_mib;
     uint32_t line, nodes, queue, user, type, attempt, state; /* indices, or ORR_NONE */
+    uint32_t sbatch;                                         /* options, a name */
     uint16_t attempts;
     bool interactive;
 };

@@ -58,6 +58,7 @@ struct orr_intake_options {
     const char *delimiter; /* NULL: that of the map, else found */
     const char *count_as;  /* Slurm: "gpu" (default), or "cpu": a CPU is taken for a GPU */
     const char *queue;     /* Slurm: "partition" (default), "account" or "qos" */
+    bool sbatch;           /* Slurm: also what jobs were submitted with, as policy slurm reads it */
 };
 
 /* Reads a table by a map and writes the native trace, or the series, that it says, to `out` (NULL:
