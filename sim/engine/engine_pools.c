@@ -117,9 +117,9 @@ static bool is_lacking(enum orr_reason reason)
            reason == ORR_REASON_TOPOLOGY_PLACEMENT || reason == ORR_REASON_TOPOLOGY_DEFECT ||
            reason == ORR_REASON_PROMISED || reason == ORR_REASON_POD_SLOTS ||
            reason == ORR_REASON_CPU_MEMORY || reason == ORR_REASON_NODE_TYPES ||
-           reason == ORR_REASON_FLAVOR_NODES ||
-           reason == ORR_REASON_GANG_PARTIAL || reason == ORR_REASON_HEAD_OF_LINE ||
-           reason == ORR_REASON_RESERVED;
+           reason == ORR_REASON_FLAVOR_NODES || reason == ORR_REASON_GANG_PARTIAL ||
+           reason == ORR_REASON_HEAD_OF_LINE || reason == ORR_REASON_RESERVED ||
+           reason == ORR_REASON_REQ_NODE_NOT_AVAIL;
 }
 
 /* Of a job that runs with fewer pods than it asks: how many its policy may add within the limits of
