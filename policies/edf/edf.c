@@ -14,6 +14,7 @@
 #include "../registry/policies_int.h"
 #include "../walk/walk.h"
 
+#include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
 #define LAST (ORR_MS_NEVER / 2)
@@ -135,16 +136,15 @@ static struct edf_task task_of(const struct edf *edf, const struct orr_view *vie
 /* Those with deadlines that count, in order, and behind them who else holds GPUs for a while. */
 static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
 {
-    const struct orr_walk_line *lines[] = {&edf->walk.waiting, &edf->walk.running};
+    const uint32_t waits = edf->walk.waiting.count;
     uint32_t count = 0;
-    for (size_t l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lines[l]->count; i++) {
-            const uint32_t job = lines[l]->jobs[i];
-            const struct edf_task task = task_of(edf, view, job);
-            if (task.deadline != ORR_MS_NEVER || task.holds) {
-                edf->tasks = ORR_ROOM_FOR_ONE(edf->tasks, count, edf->task_capacity);
-                edf->tasks[count++] = task;
-            }
+    for (uint32_t i = 0; i < waits + edf->walk.running.count; i++) {
+        const uint32_t job =
+            i < waits ? edf->walk.waiting.jobs[i] : edf->walk.running.jobs[i - waits];
+        const struct edf_task task = task_of(edf, view, job);
+        if (task.deadline != ORR_MS_NEVER || task.holds) {
+            edf->tasks = ORR_ROOM_FOR_ONE(edf->tasks, count, edf->task_capacity);
+            edf->tasks[count++] = task;
         }
     }
     orr_sort(edf->tasks, count, sizeof *edf->tasks, by_deadline, NULL);

@@ -15,6 +15,7 @@
 
 #include <math.h>
 
+#include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
 #define ROUND_MS 60000
@@ -96,6 +97,7 @@ static void make_levels(struct gittins *g, const struct orr_view *view)
                 (struct level){from, orr_gittins_cost(services, count, from)};
         }
     }
+    orr_waiting_ask_anew(&g->walk.waiting);
     orr_free(services);
 }
 

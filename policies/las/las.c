@@ -17,10 +17,13 @@
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
-#include "../walk/verdicts.h"
+#include "../walk/shut.h"
+#include "../walk/waiting.h"
 
 #include <string.h>
 
+#include <orrery/base/heap.h>
+#include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 #include <orrery/core/place.h>
 
@@ -37,26 +40,36 @@ struct las_params {
     struct orr_placer_params placer;
 };
 
-struct line { /* one queue, in order */
-    uint32_t *jobs;
-    uint32_t count, capacity;
-};
-
 struct past {        /* of a job */
     int64_t service; /* mGPU x ms attained when it was last promoted */
     orr_ms paused_ms;
+    uint32_t queue;
+    uint64_t nth;   /* its place in the queue, which it keeps while it runs or is paused */
     bool known;     /* what it had attained when it came to rest: ... */
     int64_t rested; /* ... this, as long as it rests */
+};
+
+struct list {
+    uint32_t *jobs;
+    uint32_t count, capacity;
 };
 
 struct las {
     struct las_params params;
     int64_t thresholds[THRESHOLDS_MAX]; /* mGPU x ms; that of the nth queue leads to the next */
     uint32_t queues;
-    struct line lines[THRESHOLDS_MAX + 1];
     struct past *past;
     uint32_t past_capacity;
-    bool *runs; /* scratch, per job: chosen for this round */
+    uint64_t came;                 /* how often a job came to the tail of a queue */
+    struct orr_waiting waiting;    /* by queue, then nth */
+    struct list moving;            /* all others: who holds something, and jobs that scale */
+    struct list fresh;             /* began to wait since the last round */
+    struct orr_heap promotions;    /* when jobs that wait go back, and some that do not any more */
+    struct orr_walk_entries order; /* of `moving`, in this round */
+    struct orr_walk_entries due;   /* scratch */
+    struct list turns; /* who starts in this round, or gets more, in the order of the queues */
+    struct orr_shut shut;
+    bool *runs; /* scratch, per job of `moving`: chosen for this round */
     uint32_t runs_capacity;
     struct orr_verdicts verdicts; /* of this round */
     struct orr_placer *placer;
@@ -128,6 +141,7 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
     las->queues = read_thresholds(&las->params, las->thresholds) + 1;
     las->runs = orr_zgrow(NULL, &las->runs_capacity, view->job_count, sizeof *las->runs);
     las->past = orr_zgrow(NULL, &las->past_capacity, view->job_count, sizeof *las->past);
+    orr_heap_init(&las->promotions);
     las->placer = orr_placer_open(&las->params.placer, view->ledger, view->seed);
     *state = las;
     return ORR_OK;
@@ -136,9 +150,14 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
 static void las_close(void *state)
 {
     struct las *las = state;
-    for (uint32_t q = 0; q < las->queues; q++) {
-        orr_free(las->lines[q].jobs);
-    }
+    orr_waiting_release(&las->waiting);
+    orr_free(las->moving.jobs);
+    orr_free(las->fresh.jobs);
+    orr_free(las->turns.jobs);
+    orr_heap_release(&las->promotions);
+    orr_free(las->order.items);
+    orr_free(las->due.items);
+    orr_shut_release(&las->shut);
     orr_free(las->past);
     orr_free(las->runs);
     orr_verdicts_release(&las->verdicts);
@@ -176,43 +195,67 @@ static void grow(const struct orr_view *view, uint32_t job, struct orr_gpus *lef
     }
 }
 
-static void append(struct line *line, uint32_t job)
+static void append(struct list *list, uint32_t job)
 {
-    line->jobs = ORR_ROOM_FOR_ONE(line->jobs, line->count, line->capacity);
-    line->jobs[line->count++] = job;
+    list->jobs = ORR_ROOM_FOR_ONE(list->jobs, list->count, list->capacity);
+    list->jobs[list->count++] = job;
 }
 
-static bool take_out(struct line *line, uint32_t job)
+static void take_out(struct list *list, uint32_t job)
 {
-    for (uint32_t i = 0; i < line->count; i++) {
-        if (line->jobs[i] == job) {
-            line->count--;
-            memmove(&line->jobs[i], &line->jobs[i + 1], (line->count - i) * sizeof *line->jobs);
-            return true;
-        }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->jobs[kept] = list->jobs[i];
+        kept += list->jobs[i] != job;
     }
-    return false;
+    list->count = kept;
+}
+
+/* It goes to the tail of a queue. */
+static void line_up(struct las *las, const struct orr_view *view, uint32_t job, uint32_t queue)
+{
+    las->past[job].queue = queue;
+    las->past[job].nth = las->came++;
+    if (orr_waiting_has(&las->waiting, job)) {
+        orr_waiting_move(&las->waiting, view, job, las->past[job].nth);
+    }
+}
+
+static void begin_to_wait(struct las *las, const struct orr_view *view, uint32_t job)
+{
+    if (view->specs[job].scales) {
+        return;
+    }
+    take_out(&las->moving, job);
+    orr_waiting_add(&las->waiting, view, job, las->past[job].nth);
+    append(&las->fresh, job);
 }
 
 static void las_event(void *state, const struct orr_view *view, enum orr_job_event event,
                       uint32_t job)
 {
     struct las *las = state;
-    if (job < las->past_capacity) {
-        las->past[job].known = false;
-    }
+    las->runs = orr_zgrow(las->runs, &las->runs_capacity, view->job_count, sizeof *las->runs);
+    las->past = orr_zgrow(las->past, &las->past_capacity, view->job_count, sizeof *las->past);
+    las->past[job].known = false;
     switch (event) {
     case ORR_JOB_SUBMITTED:
     case ORR_JOB_STARTED:
-        las->runs = orr_zgrow(las->runs, &las->runs_capacity, view->job_count, sizeof *las->runs);
-        las->past = orr_zgrow(las->past, &las->past_capacity, view->job_count, sizeof *las->past);
-        append(&las->lines[0], job);
-        break;
-    case ORR_JOB_ENDED:
-        for (uint32_t q = 0; q < las->queues && !take_out(&las->lines[q], job); q++) {
+        line_up(las, view, job, 0);
+        if (event == ORR_JOB_STARTED || view->specs[job].scales) {
+            append(&las->moving, job);
+        } else {
+            begin_to_wait(las, view, job);
         }
         break;
-    case ORR_JOB_REQUEUED: las->past[job].paused_ms = view->now; break; /* it keeps its place */
+    case ORR_JOB_ENDED:
+        take_out(&las->moving, job);
+        orr_waiting_drop(&las->waiting, view, job);
+        break;
+    case ORR_JOB_REQUEUED: /* it keeps its place */
+        las->past[job].paused_ms = view->now;
+        begin_to_wait(las, view, job);
+        break;
     case ORR_JOB_CHANGED: break;
     }
 }
@@ -274,38 +317,84 @@ static orr_ms promoted_at(const struct las *las, const struct orr_view *view, ui
     return at < (double)ORR_MS_NEVER / 4 ? (orr_ms)at : ORR_MS_NEVER;
 }
 
+static int64_t queue_of(void *self, const struct orr_view *view, uint32_t job)
+{
+    (void)view;
+    return ((const struct las *)self)->past[job].queue;
+}
+
+static struct orr_walk_entry entry_of(const struct las *las, uint32_t job)
+{
+    return (struct orr_walk_entry){
+        .key = las->past[job].queue, .nth = las->past[job].nth, .job = job};
+}
+
+/* Does this still say when a job goes back? It may have started since, or be there already. */
+static bool is_promotion(const struct las *las, const struct orr_view *view,
+                         const struct orr_event *event)
+{
+    return orr_waiting_has(&las->waiting, event->subject) && las->past[event->subject].queue > 0 &&
+           promoted_at(las, view, event->subject) == event->at;
+}
+
+/* When the first goes back; NEVER: none does. */
+static orr_ms next_promotion(struct las *las, const struct orr_view *view)
+{
+    while (las->promotions.count > 0 && !is_promotion(las, view, orr_heap_top(&las->promotions))) {
+        (void)orr_heap_pop(&las->promotions);
+    }
+    return las->promotions.count > 0 ? orr_heap_top(&las->promotions)->at : ORR_MS_NEVER;
+}
+
+/* What a job that waits attained is what it was as it began to: only those that did since the last
+ * round have a time yet to be known. */
 static void promote(struct las *las, const struct orr_view *view)
 {
-    for (uint32_t q = 1; q < las->queues; q++) {
-        struct line *line = &las->lines[q];
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < line->count; i++) {
-            const uint32_t job = line->jobs[i];
-            if (promoted_at(las, view, job) <= view->now) {
-                las->past[job].service = service_of(las, view, job);
-                append(&las->lines[0], job);
-            } else {
-                line->jobs[kept++] = job;
+    for (uint32_t i = 0; i < las->fresh.count; i++) {
+        const uint32_t job = las->fresh.jobs[i];
+        if (orr_waiting_has(&las->waiting, job) && las->past[job].queue > 0) {
+            const orr_ms at = promoted_at(las, view, job);
+            if (at < ORR_MS_NEVER) {
+                orr_heap_push(&las->promotions, (struct orr_event){.at = at, .subject = job});
             }
         }
-        line->count = kept;
+    }
+    las->fresh.count = las->due.count = 0;
+    while (next_promotion(las, view) <= view->now) {
+        const uint32_t job = orr_heap_pop(&las->promotions).subject;
+        orr_walk_push(&las->due, entry_of(las, job));
+    }
+    orr_sort(las->due.items, las->due.count, sizeof *las->due.items, orr_walk_entry_order, NULL);
+    for (uint32_t i = 0; i < las->due.count; i++) {
+        const uint32_t job = las->due.items[i].job;
+        las->past[job].service = service_of(las, view, job);
+        line_up(las, view, job, 0);
     }
 }
 
+static void list_due(struct las *las, const struct orr_view *view, uint32_t queue,
+                     const struct list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const uint32_t job = list->jobs[i];
+        if (las->past[job].queue == queue && demoted_at(las, view, queue, job) <= view->now) {
+            orr_walk_push(&las->due, entry_of(las, job));
+        }
+    }
+}
+
+/* Of those that wait only who began to since the last round: the others attained nothing. */
 static void demote(struct las *las, const struct orr_view *view)
 {
     for (uint32_t q = 0; q + 1 < las->queues; q++) {
-        struct line *line = &las->lines[q];
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < line->count; i++) {
-            uint32_t job = line->jobs[i];
-            if (demoted_at(las, view, q, job) <= view->now) {
-                append(&las->lines[q + 1], job);
-            } else {
-                line->jobs[kept++] = job;
-            }
+        las->due.count = 0;
+        list_due(las, view, q, &las->moving);
+        list_due(las, view, q, &las->fresh);
+        orr_sort(las->due.items, las->due.count, sizeof *las->due.items, orr_walk_entry_order,
+                 NULL);
+        for (uint32_t i = 0; i < las->due.count; i++) {
+            line_up(las, view, las->due.items[i].job, q + 1);
         }
-        line->count = kept;
     }
 }
 
@@ -316,46 +405,80 @@ static void demote(struct las *las, const struct orr_view *view)
 static struct orr_gpus room_to_share(struct las *las, const struct orr_view *view)
 {
     struct orr_gpus left = orr_shard_idle(orr_view_room(view));
-    for (uint32_t q = 0; q < las->queues; q++) {
-        for (uint32_t i = 0; i < las->lines[q].count; i++) {
-            uint32_t job = las->lines[q].jobs[i];
-            las->runs[job] = running(view, job) && !view->specs[job].preemptible;
-            if (orr_held_leaves(view, job) || (running(view, job) && !las->runs[job])) {
-                const struct orr_gpus held = orr_held_open(view, job);
-                orr_gpus_add(&left, &held, 1);
-            }
+    for (uint32_t i = 0; i < las->moving.count; i++) {
+        const uint32_t job = las->moving.jobs[i];
+        las->runs[job] = running(view, job) && !view->specs[job].preemptible;
+        if (orr_held_leaves(view, job) || (running(view, job) && !las->runs[job])) {
+            const struct orr_gpus held = orr_held_open(view, job);
+            orr_gpus_add(&left, &held, 1);
         }
     }
     return left;
+}
+
+static void order_moving(struct las *las)
+{
+    las->order.count = 0;
+    for (uint32_t i = 0; i < las->moving.count; i++) {
+        orr_walk_push(&las->order, entry_of(las, las->moving.jobs[i]));
+    }
+    orr_sort(las->order.items, las->order.count, sizeof *las->order.items, orr_walk_entry_order,
+             NULL);
+}
+
+/* The first that starts, for whom others are paused. */
+static uint32_t newcomer_of(const struct las *las, const struct orr_view *view)
+{
+    uint32_t i = 0;
+    while (i < las->turns.count && view->jobs[las->turns.jobs[i]].phase != ORR_JOB_PENDING) {
+        i++;
+    }
+    return i < las->turns.count ? las->turns.jobs[i] : ORR_NONE;
+}
+
+/* It is its turn in this round: one that holds something, or scales. True if it is paused. */
+static bool take_turn(struct las *las, const struct orr_view *view, struct orr_txn *txn,
+                      uint32_t job, struct orr_gpus *left)
+{
+    const uint8_t phase = view->jobs[job].phase;
+    const bool stays = las->runs[job];
+    if (!stays && phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING) {
+        return false;
+    }
+    const struct orr_gpus size = stays ? (struct orr_gpus){0} : size_of(view, job);
+    las->runs[job] = orr_gpus_hold(left, &size);
+    if (las->runs[job]) {
+        orr_gpus_add(left, &size, -1);
+        grow(view, job, left);
+    } else if (phase == ORR_JOB_RUNNING) {
+        (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, newcomer_of(las, view));
+        return true;
+    }
+    if (view->specs[job].scales) {
+        append(&las->turns, job);
+    }
+    return false;
 }
 
 /* Chooses who runs in this round; true if nobody has to be paused for it. */
 static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_gpus left = room_to_share(las, view);
-    uint32_t newcomer = ORR_NONE; /* the first that starts */
     bool pauses = false;
-    for (uint32_t q = 0; q < las->queues; q++) {
-        for (uint32_t i = 0; i < las->lines[q].count; i++) {
-            uint32_t job = las->lines[q].jobs[i];
-            uint8_t phase = view->jobs[job].phase;
-            if (las->runs[job]) {
-                grow(view, job, &left);
-                continue;
-            }
-            if (phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING) {
-                continue;
-            }
-            const struct orr_gpus size = size_of(view, job);
-            if (orr_gpus_hold(&left, &size)) {
-                orr_gpus_add(&left, &size, -1);
-                grow(view, job, &left);
-                las->runs[job] = true;
-                newcomer = newcomer == ORR_NONE && phase == ORR_JOB_PENDING ? job : newcomer;
-            } else if (phase == ORR_JOB_RUNNING) {
-                (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, newcomer);
-                pauses = true;
-            }
+    las->turns.count = 0;
+    order_moving(las);
+    orr_waiting_settle(&las->waiting, view, queue_of, las);
+    orr_waiting_begin(&las->waiting);
+    const struct orr_walk_entry *waits = orr_waiting_first(&las->waiting, &left);
+    for (uint32_t i = 0; waits != NULL || i < las->order.count;
+         waits = orr_waiting_first(&las->waiting, &left)) {
+        const struct orr_walk_entry *moves = i < las->order.count ? &las->order.items[i] : NULL;
+        if (waits != NULL && (moves == NULL || orr_walk_is_earlier(waits, moves))) {
+            append(&las->turns, waits->job);
+            orr_waiting_take(&las->waiting, &left);
+        } else {
+            i++;
+            pauses = take_turn(las, view, txn, moves->job, &left) || pauses;
         }
     }
     return !pauses;
@@ -387,6 +510,27 @@ static enum orr_reason place(const struct las *las, const struct orr_view *view,
     return ORR_REASON_NONE;
 }
 
+/* One of those whose turn it is; a job that scales may not have been chosen. */
+static void start(struct las *las, const struct orr_view *view, struct orr_txn *txn, uint32_t job)
+{
+    const bool scales = view->specs[job].scales;
+    enum orr_reason reason = scales ? ORR_REASON_NONE : orr_shut_why(&las->shut, view, job);
+    const bool chosen = !scales || las->runs[job];
+    if (chosen && reason == ORR_REASON_NONE) {
+        reason = place(las, view, txn, job);
+    }
+    if ((!chosen || reason != ORR_REASON_NONE) && orr_scaling_waits(view, job)) {
+        orr_verdicts_add(&las->verdicts, job, orr_verdict_tasks(view, job), reason);
+    }
+    if (!scales) {
+        orr_shut_note(&las->shut, view, job, reason, &las->params.placer);
+    }
+    if (!scales && reason == ORR_REASON_NONE) {
+        orr_waiting_drop(&las->waiting, view, job);
+        append(&las->moving, job);
+    }
+}
+
 static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct las *las = state;
@@ -396,37 +540,24 @@ static void las_cycle(void *state, const struct orr_view *view, struct orr_txn *
         return;
     }
     las->verdicts.count = 0;
-    for (uint32_t q = 0; q < las->queues; q++) {
-        for (uint32_t i = 0; i < las->lines[q].count; i++) {
-            uint32_t job = las->lines[q].jobs[i];
-            if (view->jobs[job].phase != ORR_JOB_PENDING &&
-                !(view->specs[job].scales && las->runs[job])) {
-                continue;
-            }
-            const enum orr_reason reason =
-                las->runs[job] ? place(las, view, txn, job) : ORR_REASON_NONE;
-            if ((!las->runs[job] || reason != ORR_REASON_NONE) && orr_scaling_waits(view, job)) {
-                orr_verdicts_add(&las->verdicts, job, orr_verdict_tasks(view, job), reason);
-            }
-        }
+    orr_shut_clear(&las->shut, view);
+    for (uint32_t i = 0; i < las->turns.count; i++) {
+        start(las, view, txn, las->turns.jobs[i]);
     }
-    orr_verdicts_explain(&las->verdicts, view, txn, false);
+    orr_waiting_explain(&las->waiting, view, txn, &las->verdicts, false);
 }
 
 /* A job that changes queues may have to make room for one that waits, or be before one that runs.
  */
 static orr_ms las_wake(void *state, const struct orr_view *view)
 {
-    const struct las *las = state;
-    orr_ms next = ORR_MS_NEVER;
-    for (uint32_t q = 0; q < las->queues; q++) {
-        for (uint32_t i = 0; i < las->lines[q].count; i++) {
-            const uint32_t job = las->lines[q].jobs[i];
-            const orr_ms down = q + 1 < las->queues ? demoted_at(las, view, q, job) : ORR_MS_NEVER;
-            const orr_ms up = q > 0 ? promoted_at(las, view, job) : ORR_MS_NEVER;
-            next = down > view->now && down < next ? down : next;
-            next = up > view->now && up < next ? up : next;
-        }
+    struct las *las = state;
+    orr_ms next = next_promotion(las, view);
+    for (uint32_t i = 0; i < las->moving.count; i++) {
+        const uint32_t job = las->moving.jobs[i], queue = las->past[job].queue;
+        const orr_ms down =
+            queue + 1 < las->queues ? demoted_at(las, view, queue, job) : ORR_MS_NEVER;
+        next = down > view->now && down < next ? down : next;
     }
     return next;
 }

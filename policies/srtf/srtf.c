@@ -47,7 +47,6 @@ static enum orr_status srtf_open(const struct orr_host *host, const void *params
     srtf->params = *(const struct srtf_params *)params;
     srtf->walk.key = left_of;
     srtf->walk.self = srtf;
-    srtf->walk.lasting_keys = true;
     orr_walk_open(&srtf->walk, view, &srtf->params.placer);
     *state = srtf;
     return ORR_OK;
@@ -81,14 +80,16 @@ static orr_ms srtf_wake(void *state, const struct orr_view *view)
         return ORR_MS_NEVER;
     }
     orr_walk_order(walk, view);
-    orr_ms before = ORR_MS_NONE; /* of the last that waits, before this one */
+    orr_ms before = ORR_MS_NONE; /* of the last that leaves, before this one */
     for (uint32_t i = 0; i < walk->order.count; i++) {
         const struct orr_walk_entry *entry = &walk->order.items[i];
         if (view->jobs[entry->job].phase != ORR_JOB_RUNNING) {
             before = entry->key;
-        } else if (before != ORR_MS_NONE && entry->key - before < least) {
-            least = entry->key - before;
+            continue;
         }
+        const orr_ms waits = orr_waiting_before(&walk->waiting, entry);
+        const orr_ms last = waits > before ? waits : before;
+        least = last != ORR_MS_NONE && entry->key - last < least ? entry->key - last : least;
     }
     if (least >= ORR_MS_NEVER / 4) {
         return ORR_MS_NEVER;

@@ -15,6 +15,7 @@
 #include <orrery/base/sort.h>
 
 #include "../registry/policies_int.h"
+#include "../walk/held.h"
 #include "../walk/stand.h"
 #include "../walk/walk.h"
 
@@ -35,6 +36,8 @@ struct tenure {          /* of a job */
     orr_ms leased_until;
     double rho;
     uint32_t rank;
+    bool known;             /* how it gets on, which stays as it is while it holds nothing: */
+    double left_ms, all_ms; /* as left_ms and *alone_ms */
 };
 
 struct themis {
@@ -46,6 +49,7 @@ struct themis {
     double crowd; /* integral of how many jobs there are, job-ms, until: */
     orr_ms crowd_at;
     uint32_t present;
+    uint32_t restated; /* of the ledger, when it was last looked at */
     uint32_t *bidders; /* scratch */
     uint32_t bidder_count, bidder_capacity;
 };
@@ -97,9 +101,8 @@ static void crowd_until(struct themis *themis, orr_ms now)
     themis->crowd_at = now;
 }
 
-/* How long it would take from now on, and in all alone, ms. */
-static double left_ms(const struct themis *themis, const struct orr_view *view, uint32_t job,
-                      double *alone_ms)
+static void ask_left(const struct themis *themis, const struct orr_view *view, uint32_t job,
+                     struct tenure *tenure)
 {
     const struct orr_job_progress p = orr_view_progress(view, job);
     double all = p.work_ms == ORR_MS_NONE ? (double)ORR_MS_NEVER / 4 : (double)p.work_ms;
@@ -108,8 +111,30 @@ static double left_ms(const struct themis *themis, const struct orr_view *view, 
         left = p.estimated_left_ms > 0 ? (double)p.estimated_left_ms : 0;
         all = left + (double)p.done_ms;
     }
-    *alone_ms = all > 1 ? all : 1;
-    return left + (double)p.pause_ms;
+    tenure->all_ms = all > 1 ? all : 1;
+    tenure->left_ms = left + (double)p.pause_ms;
+}
+
+/* How long it would take from now on, and in all alone, ms. */
+static double left_ms(const struct themis *themis, const struct orr_view *view, uint32_t job,
+                      double *alone_ms)
+{
+    struct tenure *tenure = &themis->tenures[job];
+    if (!tenure->known || !orr_held_nothing(view, job)) {
+        ask_left(themis, view, job, tenure);
+        tenure->known = orr_held_nothing(view, job);
+    }
+    *alone_ms = tenure->all_ms;
+    return tenure->left_ms;
+}
+
+/* Work and estimates may be stated anew, as forecasts do. */
+static void forget_left(struct themis *themis, const struct orr_view *view)
+{
+    for (uint32_t j = 0; themis->restated != view->ledger->restated && j < themis->capacity; j++) {
+        themis->tenures[j].known = false;
+    }
+    themis->restated = view->ledger->restated;
 }
 
 static double rho_of(struct themis *themis, const struct orr_view *view, uint32_t job)
@@ -142,20 +167,19 @@ static bool is_leased(const struct themis *themis, const struct orr_view *view, 
  * its GPUs are not offered. */
 static void list_bidders(struct themis *themis, const struct orr_view *view)
 {
-    const struct orr_walk_line *lines[] = {&themis->walk.waiting, &themis->walk.running};
+    const struct orr_walk *walk = &themis->walk;
+    const uint32_t waits = walk->waiting.count;
     themis->bidder_count = 0;
-    for (size_t l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lines[l]->count; i++) {
-            const uint32_t job = lines[l]->jobs[i];
-            const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
-            if (runs && !orr_walk_may_pause(&themis->walk, view, job)) {
-                continue;
-            }
-            themis->bidders =
-                ORR_ROOM_FOR_ONE(themis->bidders, themis->bidder_count, themis->bidder_capacity);
-            themis->bidders[themis->bidder_count++] = job;
-            themis->tenures[job].rho = rho_of(themis, view, job);
+    for (uint32_t i = 0; i < waits + walk->running.count; i++) {
+        const uint32_t job = i < waits ? walk->waiting.jobs[i] : walk->running.jobs[i - waits];
+        const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
+        if (runs && !orr_walk_may_pause(walk, view, job)) {
+            continue;
         }
+        themis->bidders =
+            ORR_ROOM_FOR_ONE(themis->bidders, themis->bidder_count, themis->bidder_capacity);
+        themis->bidders[themis->bidder_count++] = job;
+        themis->tenures[job].rho = rho_of(themis, view, job);
     }
     orr_sort(themis->bidders, themis->bidder_count, sizeof *themis->bidders, worst_first, themis);
 }
@@ -189,6 +213,7 @@ static uint32_t count_offered(double fairness, uint32_t bidders)
 /* Ranks: winners, then the others, each the worst off first. */
 static void hold_auction(struct themis *themis, const struct orr_view *view)
 {
+    forget_left(themis, view);
     list_bidders(themis, view);
     const uint32_t offered = count_offered(themis->params.fairness, themis->bidder_count);
     struct orr_themis_bid *bids = orr_alloc(offered + (size_t)1, sizeof *bids);
@@ -203,10 +228,12 @@ static void hold_auction(struct themis *themis, const struct orr_view *view)
     }
     auction_kinds(themis, view, bids, offered, won);
     uint32_t rank = 1;
+    orr_waiting_forget(&themis->walk.waiting);
     for (int winners = 1; winners >= 0; winners--) {
         for (uint32_t i = 0; i < themis->bidder_count; i++) {
             if ((i < offered && won[i]) == (winners == 1)) {
                 themis->tenures[themis->bidders[i]].rank = rank++;
+                orr_waiting_list(&themis->walk.waiting, themis->bidders[i]);
             }
         }
     }
@@ -269,6 +296,7 @@ static void themis_event(void *state, const struct orr_view *view, enum orr_job_
     } else if (event == ORR_JOB_ENDED) {
         themis->present--;
     }
+    themis->tenures[job].known = false;
     if (event == ORR_JOB_STARTED) {
         themis->tenures[job].leased_until = view->now + themis->params.lease_ms;
     }

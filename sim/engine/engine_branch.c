@@ -45,6 +45,7 @@ orr_ms orr_branch_done_ms(const struct orr_branch *branch, uint32_t job)
 void orr_branch_rework(struct orr_branch *branch, uint32_t job)
 {
     branch->engine->view.now = branch->at_ms;
+    branch->engine->ledger->restated++;
     if (branch->run->ledger->jobs[job].phase == ORR_JOB_RUNNING) {
         orr_engine__plan_anew(branch->engine, job);
     }

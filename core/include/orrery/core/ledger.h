@@ -188,6 +188,7 @@ struct orr_ledger {
     int64_t *node_free_mgpu; /* per node and kind: its part of the shard's `free` if it is there */
     int64_t leaving_mgpu;    /* held by tasks in a grace, of all shards */
     bool *reserves;          /* per shard; NULL: none does; orr_ledger_reserve_shared */
+    uint32_t restated;       /* how often specs of jobs that are known were stated anew */
     int64_t *device_parts; /* as device_mgpu, in parts; NULL: no memory was asked, that is exact */
 };
 
