@@ -207,8 +207,8 @@ static void admit(struct edf *edf, const struct orr_view *view)
         const uint32_t job = edf->fresh[i];
         edf->late[job] = false;
         const uint32_t count = list_tasks(edf, view);
-        edf->late[job] =
-            !all_in_time(edf->tasks, count, orr_walk_room(&edf->walk, view), view->now);
+        edf->late[job] = !all_in_time(edf->tasks, count,
+                                      orr_rest_sum(orr_walk_room(&edf->walk, view)), view->now);
     }
     edf->fresh_count = 0;
 }

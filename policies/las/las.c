@@ -18,6 +18,7 @@
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
 #include "../walk/shut.h"
+#include "../walk/stand.h"
 #include "../walk/waiting.h"
 
 #include <string.h>
@@ -60,14 +61,16 @@ struct las {
     uint32_t queues;
     struct past *past;
     uint32_t past_capacity;
-    uint64_t came;                 /* how often a job came to the tail of a queue */
-    struct orr_waiting waiting;    /* by queue, then nth */
-    struct list moving;            /* all others: who holds something, and jobs that scale */
-    struct list fresh;             /* began to wait since the last round */
+    uint64_t came;              /* how often a job came to the tail of a queue */
+    struct orr_waiting waiting; /* by queue, then nth */
+    struct list moving;         /* all others: who holds something, and jobs that scale */
+    struct list fresh;          /* began to wait since the last round */
+    struct orr_stands stands;
     struct orr_heap promotions;    /* when jobs that wait go back, and some that do not any more */
     struct orr_walk_entries order; /* of `moving`, in this round */
     struct orr_walk_entries due;   /* scratch */
-    struct list turns; /* who starts in this round, or gets more, in the order of the queues */
+    struct list turns;    /* who starts in this round, or gets more, in the order of the queues */
+    struct orr_rest rest; /* of the room, in this round */
     struct orr_shut shut;
     bool *runs; /* scratch, per job of `moving`: chosen for this round */
     uint32_t runs_capacity;
@@ -155,8 +158,10 @@ static void las_close(void *state)
     orr_free(las->fresh.jobs);
     orr_free(las->turns.jobs);
     orr_heap_release(&las->promotions);
+    orr_stands_release(&las->stands);
     orr_free(las->order.items);
     orr_free(las->due.items);
+    orr_rest_release(&las->rest);
     orr_shut_release(&las->shut);
     orr_free(las->past);
     orr_free(las->runs);
@@ -168,13 +173,6 @@ static void las_close(void *state)
 static bool running(const struct orr_view *view, uint32_t job)
 {
     return view->jobs[job].phase == ORR_JOB_RUNNING;
-}
-
-/* What it needs of what is shared: to start all it asks at once, to go on what a pause would free.
- */
-static struct orr_gpus size_of(const struct orr_view *view, uint32_t job)
-{
-    return running(view, job) ? orr_held_open(view, job) : orr_scaling_step(view, job);
 }
 
 /* What its service grows by, or did when it ran. */
@@ -238,6 +236,7 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
     las->runs = orr_zgrow(las->runs, &las->runs_capacity, view->job_count, sizeof *las->runs);
     las->past = orr_zgrow(las->past, &las->past_capacity, view->job_count, sizeof *las->past);
     las->past[job].known = false;
+    orr_stands_event(&las->stands, view, event, job);
     switch (event) {
     case ORR_JOB_SUBMITTED:
     case ORR_JOB_STARTED:
@@ -400,20 +399,45 @@ static void demote(struct las *las, const struct orr_view *view)
 
 /* --- who runs --- */
 
+/* Nobody may pause it. With `promote` jobs take turns for ever: one that would lose all that it did
+ * in its turn would never be done. */
+static bool stays(const struct las *las, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    return running(view, job) &&
+           (!spec->preemptible || (las->params.promote > 0 && !spec->scales &&
+                                   orr_stands_gains_nothing(&las->stands, view, job)));
+}
+
 /* What those share that run now or could start now; those that may not be paused have theirs. What
  * leaves is for those that it leaves for: else others would be paused for them, too. */
-static struct orr_gpus room_to_share(struct las *las, const struct orr_view *view)
+static void list_room(struct las *las, const struct orr_view *view)
 {
-    struct orr_gpus left = orr_shard_idle(orr_view_room(view));
+    orr_rest_begin(&las->rest, view);
     for (uint32_t i = 0; i < las->moving.count; i++) {
         const uint32_t job = las->moving.jobs[i];
-        las->runs[job] = running(view, job) && !view->specs[job].preemptible;
-        if (orr_held_leaves(view, job) || (running(view, job) && !las->runs[job])) {
-            const struct orr_gpus held = orr_held_open(view, job);
-            orr_gpus_add(&left, &held, 1);
+        las->runs[job] = stays(las, view, job);
+        if (las->runs[job]) {
+            orr_rest_keep(&las->rest, view, job);
+        } else if (orr_held_leaves(view, job) || running(view, job)) {
+            orr_rest_offer(&las->rest, view, job);
         }
     }
-    return left;
+}
+
+/* Is there enough for it to go on, or to start? Then it takes that. */
+static bool takes_its_size(struct las *las, const struct orr_view *view, uint32_t job)
+{
+    const bool shares = orr_shape_shares(&view->shapes->shapes[view->specs[job].shape]);
+    const struct orr_gpus step = orr_scaling_step(view, job);
+    if (running(view, job)) {
+        return orr_rest_goes_on(&las->rest, view, job);
+    }
+    const bool holds = orr_rest_holds(&las->rest, &step, shares);
+    if (holds) {
+        orr_rest_take(&las->rest, &step, shares);
+    }
+    return holds;
 }
 
 static void order_moving(struct las *las)
@@ -438,18 +462,16 @@ static uint32_t newcomer_of(const struct las *las, const struct orr_view *view)
 
 /* It is its turn in this round: one that holds something, or scales. True if it is paused. */
 static bool take_turn(struct las *las, const struct orr_view *view, struct orr_txn *txn,
-                      uint32_t job, struct orr_gpus *left)
+                      uint32_t job)
 {
     const uint8_t phase = view->jobs[job].phase;
-    const bool stays = las->runs[job];
-    if (!stays && phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING) {
+    const bool goes_on = las->runs[job];
+    if (!goes_on && phase != ORR_JOB_RUNNING && phase != ORR_JOB_PENDING) {
         return false;
     }
-    const struct orr_gpus size = stays ? (struct orr_gpus){0} : size_of(view, job);
-    las->runs[job] = orr_gpus_hold(left, &size);
+    las->runs[job] = goes_on || takes_its_size(las, view, job);
     if (las->runs[job]) {
-        orr_gpus_add(left, &size, -1);
-        grow(view, job, left);
+        grow(view, job, &las->rest.whole);
     } else if (phase == ORR_JOB_RUNNING) {
         (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, newcomer_of(las, view));
         return true;
@@ -463,22 +485,22 @@ static bool take_turn(struct las *las, const struct orr_view *view, struct orr_t
 /* Chooses who runs in this round; true if nobody has to be paused for it. */
 static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *txn)
 {
-    struct orr_gpus left = room_to_share(las, view);
     bool pauses = false;
     las->turns.count = 0;
+    list_room(las, view);
     order_moving(las);
     orr_waiting_settle(&las->waiting, view, queue_of, las);
     orr_waiting_begin(&las->waiting);
-    const struct orr_walk_entry *waits = orr_waiting_first(&las->waiting, &left);
+    const struct orr_walk_entry *waits = orr_waiting_first(&las->waiting, &las->rest);
     for (uint32_t i = 0; waits != NULL || i < las->order.count;
-         waits = orr_waiting_first(&las->waiting, &left)) {
+         waits = orr_waiting_first(&las->waiting, &las->rest)) {
         const struct orr_walk_entry *moves = i < las->order.count ? &las->order.items[i] : NULL;
         if (waits != NULL && (moves == NULL || orr_walk_is_earlier(waits, moves))) {
             append(&las->turns, waits->job);
-            orr_waiting_take(&las->waiting, &left);
+            orr_waiting_take(&las->waiting, &las->rest);
         } else {
             i++;
-            pauses = take_turn(las, view, txn, moves->job, &left) || pauses;
+            pauses = take_turn(las, view, txn, moves->job) || pauses;
         }
     }
     return !pauses;
@@ -553,11 +575,15 @@ static orr_ms las_wake(void *state, const struct orr_view *view)
 {
     struct las *las = state;
     orr_ms next = next_promotion(las, view);
+    const orr_ms round = view->now + orr_view_round_ms(view, ROUND_MS);
     for (uint32_t i = 0; i < las->moving.count; i++) {
         const uint32_t job = las->moving.jobs[i], queue = las->past[job].queue;
         const orr_ms down =
             queue + 1 < las->queues ? demoted_at(las, view, queue, job) : ORR_MS_NEVER;
         next = down > view->now && down < next ? down : next;
+        if (view->specs[job].preemptible && stays(las, view, job) && las->waiting.count > 0) {
+            next = round < next ? round : next; /* it may have something to keep by then */
+        }
     }
     return next;
 }

@@ -366,14 +366,14 @@ static bool asks_devices(const struct orr_view *view, uint32_t job)
 }
 
 /* GPUs that are idle, or held by jobs that may be paused: what services leave of them, who are
- * chosen here. */
+ * chosen here. A job that has a part of a GPU counts for a whole one (taken_by). */
 static uint32_t count_gpus(struct pollux *pollux, const struct orr_view *view)
 {
     struct orr_gpus room = orr_shard_idle(orr_view_room(view));
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         const uint32_t job = pollux->active[i];
         if (runs(view, job) && !stays(view, job) && asks_devices(view, job)) {
-            room.mgpu[0] += orr_held_open(view, job).mgpu[0];
+            room.mgpu[0] += (int64_t)taken_by(view, job, view->jobs[job].placed_tasks) * ORR_MGPU;
         }
     }
     orr_services_choose(&pollux->services, view, &room);

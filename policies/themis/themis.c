@@ -189,7 +189,7 @@ static void list_bidders(struct themis *themis, const struct orr_view *view)
 static void auction_kinds(struct themis *themis, const struct orr_view *view,
                           struct orr_themis_bid *bids, uint32_t count, bool *won)
 {
-    const struct orr_gpus room = orr_walk_room(&themis->walk, view);
+    const struct orr_gpus room = orr_walk_room(&themis->walk, view)->whole;
     for (uint32_t kind = 0; kind <= view->cluster->mig_profiles.count; kind++) {
         for (uint32_t i = 0; i < count; i++) {
             const int64_t mgpu = orr_walk_size(view, themis->bidders[i]).mgpu[kind];

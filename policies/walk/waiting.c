@@ -48,15 +48,18 @@ static uint32_t lane_of(struct orr_waiting *waiting, const struct orr_view *view
     waiting->lane_of_shape = orr_zgrow(waiting->lane_of_shape, &waiting->shape_capacity,
                                        view->shapes->count, sizeof *waiting->lane_of_shape);
     if (waiting->lane_of_shape[shape] == 0) {
+        const bool shares = orr_shape_shares(&view->shapes->shapes[shape]);
         uint32_t l = 0;
         while (l < waiting->lane_count &&
-               memcmp(&waiting->lanes[l].gpus, gpus, sizeof *gpus) != 0) {
+               (waiting->lanes[l].shares != shares ||
+                memcmp(&waiting->lanes[l].gpus, gpus, sizeof *gpus) != 0)) {
             l++;
         }
         if (l == waiting->lane_count) {
             waiting->lanes =
                 ORR_ROOM_FOR_ONE(waiting->lanes, waiting->lane_count, waiting->lane_capacity);
-            waiting->lanes[waiting->lane_count++] = (struct orr_waiting_lane){.gpus = *gpus};
+            waiting->lanes[waiting->lane_count++] =
+                (struct orr_waiting_lane){.gpus = *gpus, .shares = shares};
         }
         waiting->lane_of_shape[shape] = l + 1;
     }
@@ -395,12 +398,12 @@ void orr_waiting_begin(struct orr_waiting *waiting)
 }
 
 const struct orr_walk_entry *orr_waiting_first(struct orr_waiting *waiting,
-                                               const struct orr_gpus *left)
+                                               const struct orr_rest *left)
 {
     const struct orr_walk_entry *first = NULL;
     for (uint32_t i = 0; i < waiting->rest_count;) {
         const struct orr_waiting_lane *lane = &waiting->lanes[waiting->rest[i]];
-        if (lane->next == lane->count || !orr_gpus_hold(left, &lane->gpus)) {
+        if (lane->next == lane->count || !orr_rest_holds(left, &lane->gpus, lane->shares)) {
             waiting->rest[i] = waiting->rest[--waiting->rest_count];
             continue;
         }
@@ -414,12 +417,12 @@ const struct orr_walk_entry *orr_waiting_first(struct orr_waiting *waiting,
     return first;
 }
 
-void orr_waiting_take(struct orr_waiting *waiting, struct orr_gpus *left)
+void orr_waiting_take(struct orr_waiting *waiting, struct orr_rest *left)
 {
     struct orr_waiting_lane *lane = &waiting->lanes[waiting->from];
     const uint32_t job = lane->items[lane->first + lane->next++].job;
     waiting->notes[job].walk = waiting->walk;
-    orr_gpus_add(left, &lane->gpus, -1);
+    orr_rest_take(left, &lane->gpus, lane->shares);
 }
 
 int64_t orr_waiting_before(const struct orr_waiting *waiting, const struct orr_walk_entry *entry)

@@ -14,6 +14,7 @@
 
 #include <orrery/core/policy.h>
 
+#include "rest.h"
 #include "verdicts.h"
 
 struct orr_walk_entry { /* in the order of the key, ties by nth */
@@ -32,7 +33,8 @@ struct orr_walk_entries {
 };
 
 struct orr_waiting_lane {
-    struct orr_gpus gpus;         /* what each of its jobs asks */
+    struct orr_gpus gpus;         /* what each of its jobs asks, ... */
+    bool shares;                  /* ... as parts of devices (rest.h) */
     struct orr_walk_entry *items; /* in order: [first, first + count) */
     uint32_t first, count, capacity;
     uint32_t next; /* the first that the walk has not taken, counted from `first` */
@@ -111,9 +113,9 @@ void orr_waiting_settle(struct orr_waiting *waiting, const struct orr_view *view
 void orr_waiting_begin(struct orr_waiting *waiting);
 /* The first that was not taken of those that fit into what is left, or NULL. */
 const struct orr_walk_entry *orr_waiting_first(struct orr_waiting *waiting,
-                                               const struct orr_gpus *left);
+                                               const struct orr_rest *left);
 /* The walk takes the one that was shown last, and what it asks from what is left. */
-void orr_waiting_take(struct orr_waiting *waiting, struct orr_gpus *left);
+void orr_waiting_take(struct orr_waiting *waiting, struct orr_rest *left);
 /* The key of the last that stands before the entry; ORR_MS_NONE: none does. */
 int64_t orr_waiting_before(const struct orr_waiting *waiting, const struct orr_walk_entry *entry);
 

@@ -25,6 +25,7 @@ void orr_walk_close(struct orr_walk *walk)
     orr_free(walk->chosen.jobs);
     orr_services_release(&walk->services);
     orr_free(walk->order.items);
+    orr_rest_release(&walk->rest);
     orr_shut_release(&walk->shut);
     orr_verdicts_release(&walk->verdicts);
     orr_placer_close(walk->placer);
@@ -92,18 +93,23 @@ bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view
            (walk->keeps == NULL || !walk->keeps(walk->self, view, job));
 }
 
-struct orr_gpus orr_walk_room(struct orr_walk *walk, const struct orr_view *view)
+struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *view)
 {
-    struct orr_gpus left = orr_shard_idle(orr_view_room(view));
+    struct orr_rest *rest = &walk->rest;
+    orr_rest_begin(rest, view);
     for (uint32_t i = 0; i < walk->running.count; i++) {
         const uint32_t job = walk->running.jobs[i];
         if (orr_walk_may_pause(walk, view, job)) {
-            const struct orr_gpus held = orr_held_open(view, job);
-            orr_gpus_add(&left, &held, 1);
+            orr_rest_offer(rest, view, job);
+        } else {
+            orr_rest_keep(rest, view, job);
         }
     }
-    orr_services_choose(&walk->services, view, &left);
-    return left;
+    for (uint32_t i = 0; i < walk->services.count; i++) {
+        orr_rest_keep(rest, view, walk->services.list[i].job);
+    }
+    orr_services_choose(&walk->services, view, &rest->whole);
+    return rest;
 }
 
 /* For whom others are paused: the first that starts. */
@@ -113,44 +119,43 @@ static uint32_t first_chosen(const struct orr_walk *walk)
     return service != ORR_NONE || walk->chosen.count == 0 ? service : walk->chosen.jobs[0];
 }
 
-/* One that runs goes on, or is paused; true if it is. */
+/* One that runs goes on, or is paused; true if it is. One that leaves, and would go on, takes what
+ * it needs to start again. */
 static bool pause_or_not(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn,
-                         uint32_t job, struct orr_gpus *left)
+                         uint32_t job)
 {
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
     const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
-    if (runs && !orr_walk_may_pause(walk, view, job)) {
+    if (!runs && orr_rest_holds(&walk->rest, &shape->gpus, orr_shape_shares(shape))) {
+        orr_rest_take(&walk->rest, &shape->gpus, orr_shape_shares(shape));
+    }
+    if (!runs || !orr_walk_may_pause(walk, view, job) || orr_rest_goes_on(&walk->rest, view, job)) {
         return false;
     }
-    const struct orr_gpus size = orr_walk_size(view, job);
-    const bool fits = orr_gpus_hold(left, &size);
-    if (fits) {
-        orr_gpus_add(left, &size, -1);
-    } else if (runs) {
-        (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, first_chosen(walk));
-    }
-    return runs && !fits;
+    (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, first_chosen(walk));
+    return true;
 }
 
 /* Chooses who starts; true if nobody has to be paused for it. */
 static bool choose(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn)
 {
     orr_walk_order(walk, view);
-    struct orr_gpus left = orr_walk_room(walk, view);
+    struct orr_rest *left = orr_walk_room(walk, view);
     bool pauses = false;
     walk->chosen.count = 0;
     walk->verdicts.count = 0;
     orr_services_note(&walk->services, view, &walk->verdicts);
     orr_waiting_begin(&walk->waiting);
-    const struct orr_walk_entry *waits = orr_waiting_first(&walk->waiting, &left);
+    const struct orr_walk_entry *waits = orr_waiting_first(&walk->waiting, left);
     for (uint32_t i = 0; waits != NULL || i < walk->order.count;
-         waits = orr_waiting_first(&walk->waiting, &left)) {
+         waits = orr_waiting_first(&walk->waiting, left)) {
         const struct orr_walk_entry *moves = i < walk->order.count ? &walk->order.items[i] : NULL;
         if (waits != NULL && (moves == NULL || orr_walk_is_earlier(waits, moves))) {
             append(&walk->chosen, waits->job);
-            orr_waiting_take(&walk->waiting, &left);
+            orr_waiting_take(&walk->waiting, left);
         } else {
             i++;
-            pauses = pause_or_not(walk, view, txn, moves->job, &left) || pauses;
+            pauses = pause_or_not(walk, view, txn, moves->job) || pauses;
         }
     }
     walk->walked_ms = pauses ? view->now : ORR_MS_NONE;

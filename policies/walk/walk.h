@@ -44,6 +44,7 @@ struct orr_walk {
     struct orr_verdicts verdicts;  /* of services that the last walk passed over, and of those
                                       chosen that found no place */
     struct orr_verdicts failed;    /* of those chosen that found no place */
+    struct orr_rest rest;
     struct orr_shut shut;
     const struct orr_placer_params *placing; /* lives as long as the walk */
     orr_ms walked_ms; /* when the last walk was, if it paused somebody; else ORR_MS_NONE */
@@ -60,8 +61,8 @@ void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct o
 /* Puts those that wait, and those that run (walk->order), in order. */
 void orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
 /* What those share that wait, or run and may be paused: what services leave of it, who are chosen
- * here. */
-struct orr_gpus orr_walk_room(struct orr_walk *walk, const struct orr_view *view);
+ * here. It is the walk's. */
+struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *view);
 /* What it needs to run: of one that waits all it asks, of one that runs what it holds and a pause
  * would free (held.h). */
 struct orr_gpus orr_walk_size(const struct orr_view *view, uint32_t job);

@@ -106,7 +106,9 @@ static void keeping(void *self, const struct orr_view *view, uint32_t job,
     const struct orr_job_state *state = &view->jobs[job];
     const int64_t held = state->phase == ORR_JOB_RUNNING ? view->now - state->start_ms : 0;
     (void)self;
-    *progress = (struct orr_job_progress){.service = kept_service[job] + held * ORR_MGPU};
+    const orr_ms done = kept_service[job] / ORR_MGPU + held;
+    *progress =
+        (struct orr_job_progress){.service = done * ORR_MGPU, .done_ms = done, .kept_ms = done};
 }
 
 static const struct orr_view_work keeps = {.progress = keeping};

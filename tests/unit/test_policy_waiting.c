@@ -57,18 +57,18 @@ static uint32_t next_of_scan(const struct scan *scan, const struct orr_view *vie
 static void walk_both(struct orr_waiting *waiting, struct scan *scan, const struct orr_view *view,
                       uint32_t gpus)
 {
-    struct orr_gpus left = {.mgpu = {(int64_t)gpus * ORR_MGPU}};
+    struct orr_rest left = {.whole = {.mgpu = {(int64_t)gpus * ORR_MGPU}}};
     bool taken[JOBS] = {false};
     orr_waiting_settle(waiting, view, key_of, scan);
     orr_waiting_begin(waiting);
     const struct orr_walk_entry *first;
     while ((first = orr_waiting_first(waiting, &left)) != NULL) {
         const uint32_t job = first->job;
-        assert_int_equal(job, next_of_scan(scan, view, taken, &left));
+        assert_int_equal(job, next_of_scan(scan, view, taken, &left.whole));
         taken[job] = true;
         orr_waiting_take(waiting, &left);
     }
-    assert_int_equal(next_of_scan(scan, view, taken, &left), ORR_NONE);
+    assert_int_equal(next_of_scan(scan, view, taken, &left.whole), ORR_NONE);
 }
 
 static int64_t before(const struct scan *scan, const struct orr_walk_entry *entry)

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rest.h"
+
+#include <string.h>
+
+#include <orrery/base/mem.h>
+
+#include "held.h"
+
+struct need { /* of a job where it runs */
+    struct orr_gpus whole;
+    int64_t opens_mgpu; /* parts of devices that nobody else has a part of ... */
+    int64_t parts_mgpu; /* ... and that somebody has */
+};
+
+void orr_rest_release(struct orr_rest *rest)
+{
+    orr_free(rest->open);
+}
+
+static bool asks_part(const struct orr_request *request)
+{
+    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
+}
+
+static uint32_t count_shared(const struct orr_view *view, uint32_t node)
+{
+    const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < type->gpus; d++) {
+        count += orr_ledger_used_parts(view->ledger, node, d) > 0;
+    }
+    return count;
+}
+
+void orr_rest_begin(struct orr_rest *rest, const struct orr_view *view)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const uint32_t nodes = ledger->device_mgpu == NULL ? 0 : view->cluster->node_count;
+    rest->whole = orr_shard_idle(orr_view_room(view));
+    rest->parts_mgpu = 0;
+    rest->open = orr_zgrow(rest->open, &rest->node_count, nodes, sizeof *rest->open);
+    for (uint32_t n = 0; n < nodes; n++) {
+        rest->open[n] = 0;
+        if (!ledger->down[n] && orr_cluster_type(view->cluster, n)->shard == view->shard) {
+            rest->whole.mgpu[0] += (int64_t)count_shared(view, n) * ORR_MGPU;
+        }
+    }
+}
+
+/* What a placement has on one node. Devices of nodes that have more than 64 are not told apart. */
+static void add_part(const struct orr_rest *rest, const struct orr_view *view,
+                     const struct orr_placement *placement, const struct orr_request *request,
+                     uint32_t node, struct need *need)
+{
+    const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
+    const int64_t devices = __builtin_popcountll(placement->devices);
+    const int64_t opens = __builtin_popcountll(placement->devices & ~rest->open[node]);
+    const int64_t held = orr_request_parts(request, type) * ORR_MGPU / orr_device_parts(type) *
+                         request->devices * orr_placement_each(placement);
+    if (devices > 0) {
+        need->whole.mgpu[0] += opens * ORR_MGPU;
+        need->opens_mgpu += held * opens / devices;
+        need->parts_mgpu += held - held * opens / devices;
+    }
+}
+
+static struct need need_of(const struct orr_rest *rest, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    struct need need = {.whole = orr_held_open(view, job)};
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *request = &shape->groups[placement->group].request;
+        for (uint32_t n = placement->node;
+             asks_part(request) && n <= placement->node + placement->more_nodes; n++) {
+            if (!ledger->down[n]) {
+                need.whole.mgpu[0] -=
+                    (int64_t)orr_placement_each(placement) * orr_request_mgpu(request);
+                add_part(rest, view, placement, request, n, &need);
+            }
+        }
+    }
+    return need;
+}
+
+static void take(struct orr_rest *rest, const struct orr_view *view, uint32_t job,
+                 const struct need *need)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        for (uint32_t n = placement->node; asks_part(&shape->groups[placement->group].request) &&
+                                           n <= placement->node + placement->more_nodes;
+             n++) {
+            const uint64_t opens = placement->devices & ~rest->open[n];
+            if (!ledger->down[n]) {
+                rest->parts_mgpu += __builtin_popcountll(opens) * ORR_MGPU;
+                rest->open[n] |= opens;
+            }
+        }
+    }
+    rest->parts_mgpu -= need->opens_mgpu + need->parts_mgpu;
+    orr_gpus_add(&rest->whole, &need->whole, -1);
+}
+
+/* Its parts are of devices that are counted as whole. */
+void orr_rest_offer(struct orr_rest *rest, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    struct orr_gpus held = orr_held_open(view, job);
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *request = &shape->groups[placement->group].request;
+        for (uint32_t n = placement->node;
+             asks_part(request) && n <= placement->node + placement->more_nodes; n++) {
+            held.mgpu[0] -= ledger->down[n] ? 0
+                                            : (int64_t)orr_placement_each(placement) *
+                                                  orr_request_mgpu(request);
+        }
+    }
+    orr_gpus_add(&rest->whole, &held, 1);
+}
+
+/* Its whole devices were never counted. */
+void orr_rest_keep(struct orr_rest *rest, const struct orr_view *view, uint32_t job)
+{
+    if (rest->node_count > 0) {
+        orr_rest_offer(rest, view, job);
+        const struct need need = need_of(rest, view, job);
+        take(rest, view, job, &need);
+    }
+}
+
+bool orr_shape_shares(const struct orr_shape *shape)
+{
+    bool shares = shape->gpus.mgpu[0] > 0;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        const struct orr_request *request = &shape->groups[g].request;
+        shares = shares && (request->devices == 0 || request->gpu_ask == ORR_GPU_FRACTION);
+    }
+    return shares;
+}
+
+bool orr_rest_holds(const struct orr_rest *rest, const struct orr_gpus *gpus, bool shares)
+{
+    struct orr_gpus asked = *gpus;
+    if (shares) {
+        const int64_t lacks = asked.mgpu[0] - rest->parts_mgpu;
+        asked.mgpu[0] = lacks > 0 ? (lacks + ORR_MGPU - 1) / ORR_MGPU * ORR_MGPU : 0;
+    }
+    return orr_gpus_hold(&rest->whole, &asked);
+}
+
+void orr_rest_take(struct orr_rest *rest, const struct orr_gpus *gpus, bool shares)
+{
+    orr_gpus_add(&rest->whole, gpus, -1);
+    if (shares) {
+        const int64_t lacks = gpus->mgpu[0] - rest->parts_mgpu;
+        const int64_t opens = lacks > 0 ? (lacks + ORR_MGPU - 1) / ORR_MGPU * ORR_MGPU : 0;
+        rest->whole.mgpu[0] += gpus->mgpu[0] - opens;
+        rest->parts_mgpu += opens - gpus->mgpu[0];
+    }
+}
+
+bool orr_rest_goes_on(struct orr_rest *rest, const struct orr_view *view, uint32_t job)
+{
+    const struct need need = need_of(rest, view, job);
+    const bool holds =
+        orr_gpus_hold(&rest->whole, &need.whole) && need.parts_mgpu <= rest->parts_mgpu;
+    if (holds) {
+        take(rest, view, job, &need);
+    }
+    return holds;
+}
+
+struct orr_gpus orr_rest_sum(const struct orr_rest *rest)
+{
+    struct orr_gpus sum = rest->whole;
+    sum.mgpu[0] += rest->parts_mgpu;
+    return sum;
+}
