@@ -49,6 +49,7 @@ struct themis {
     double crowd; /* integral of how many jobs there are, job-ms, until: */
     orr_ms crowd_at;
     uint32_t present;
+    bool lifted;       /* in thought: nobody has a lease */
     uint32_t restated; /* of the ledger, when it was last looked at */
     uint32_t *bidders; /* scratch */
     uint32_t bidder_count, bidder_capacity;
@@ -159,7 +160,7 @@ static int worst_first(const void *a, const void *b, void *context)
 
 static bool is_leased(const struct themis *themis, const struct orr_view *view, uint32_t job)
 {
-    return view->jobs[job].phase == ORR_JOB_RUNNING &&
+    return !themis->lifted && view->jobs[job].phase == ORR_JOB_RUNNING &&
            view->now < themis->tenures[job].leased_until;
 }
 
@@ -315,6 +316,49 @@ static void lease(struct themis *themis, const struct orr_view *view, uint32_t b
     }
 }
 
+/* --- leases and services --- */
+
+/* milli-GPU that services would get now. */
+static int64_t served_mgpu(struct themis *themis, const struct orr_view *view)
+{
+    struct orr_gpus room = orr_walk_offered(&themis->walk, view)->whole;
+    const int64_t before = orr_gpus_sum(&room);
+    orr_services_choose(&themis->walk.services, view, &room);
+    return before - orr_gpus_sum(&room);
+}
+
+/* Of those that only a lease keeps, the one whose lease ends first; ORR_NONE: there is none. */
+static uint32_t first_to_end(const struct themis *themis, const struct orr_view *view)
+{
+    const struct orr_walk_line *running = &themis->walk.running;
+    uint32_t first = ORR_NONE;
+    for (uint32_t i = 0; i < running->count; i++) {
+        const uint32_t job = running->jobs[i];
+        const orr_ms until = themis->tenures[job].leased_until;
+        if (view->specs[job].preemptible && is_leased(themis, view, job) &&
+            (first == ORR_NONE || until < themis->tenures[first].leased_until ||
+             (until == themis->tenures[first].leased_until && job < first))) {
+            first = job;
+        }
+    }
+    return first;
+}
+
+/* Services are before all jobs: as many leases end as they need, those first that would end first.
+ * None does where services would get no more. */
+static void end_leases(struct themis *themis, const struct orr_view *view)
+{
+    if (!orr_services_lack(&themis->walk.services, view)) {
+        return;
+    }
+    themis->lifted = true;
+    const int64_t most = served_mgpu(themis, view);
+    themis->lifted = false;
+    while (served_mgpu(themis, view) < most) {
+        themis->tenures[first_to_end(themis, view)].leased_until = view->now;
+    }
+}
+
 static void themis_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct themis *themis = state;
@@ -322,6 +366,7 @@ static void themis_cycle(void *state, const struct orr_view *view, struct orr_tx
     const bool again = themis->walk.walked_ms == view->now; /* the room of those paused is free */
     const uint32_t before = themis->walk.running.count;
     if (!again) {
+        end_leases(themis, view);
         hold_auction(themis, view);
     }
     orr_walk_cycle(&themis->walk, view, txn);

@@ -93,7 +93,7 @@ bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view
            (walk->keeps == NULL || !walk->keeps(walk->self, view, job));
 }
 
-struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *view)
+struct orr_rest *orr_walk_offered(struct orr_walk *walk, const struct orr_view *view)
 {
     struct orr_rest *rest = &walk->rest;
     orr_rest_begin(rest, view);
@@ -108,6 +108,12 @@ struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *vie
     for (uint32_t i = 0; i < walk->services.count; i++) {
         orr_rest_keep(rest, view, walk->services.list[i].job);
     }
+    return rest;
+}
+
+struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *view)
+{
+    struct orr_rest *rest = orr_walk_offered(walk, view);
     orr_services_choose(&walk->services, view, &rest->whole);
     return rest;
 }

@@ -60,8 +60,9 @@ void orr_walk_event(struct orr_walk *walk, const struct orr_view *view, enum orr
 void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn);
 /* Puts those that wait, and those that run (walk->order), in order. */
 void orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
-/* What those share that wait, or run and may be paused: what services leave of it, who are chosen
- * here. It is the walk's. */
+/* What is idle, or held by jobs that run and may be paused. It is the walk's. */
+struct orr_rest *orr_walk_offered(struct orr_walk *walk, const struct orr_view *view);
+/* What services leave of that, who are chosen here. */
 struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *view);
 /* What it needs to run: of one that waits all it asks, of one that runs what it holds and a pause
  * would free (held.h). */

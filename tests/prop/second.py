@@ -226,8 +226,23 @@ class Themis(Simulation):
                 there += max(0, end - max(job["submit_ms"], other["submit_ms"]))
         return there / lived + len(self.services)
 
+    def served(self, kept):
+        """GPUs that services get when jobs of `kept` keep theirs"""
+        self.room(kept)
+        return sum(s["gets"] * s["gpus_per_pod"] for s in self.services)
+
+    def kept(self):
+        return [j for j in self.present() if j["pods_now"] and (not j["preemptible"] or self.leased(j))]
+
+    def end_leases(self):
+        """as many as services need, those first that would end first"""
+        most = self.served([j for j in self.present() if self.stays(j)])
+        while self.served(self.kept()) < most:
+            min((j for j in self.kept() if j["preemptible"]), key=lambda j: (j["until"], j["id"]))["until"] = self.now
+
     def cycle(self):
-        kept = [j for j in self.present() if j["pods_now"] and (not j["preemptible"] or self.leased(j))]
+        self.end_leases()
+        kept = self.kept()
         bidders = [j for j in self.present() if j not in kept]
         room = self.room(kept)
         for j in bidders:
