@@ -146,6 +146,7 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
     las->past = orr_zgrow(NULL, &las->past_capacity, view->job_count, sizeof *las->past);
     orr_heap_init(&las->promotions);
     las->placer = orr_placer_open(&las->params.placer, view->ledger, view->seed);
+    las->waiting.by_queue = orr_placer_has_parts(las->placer);
     *state = las;
     return ORR_OK;
 }
@@ -413,7 +414,7 @@ static bool stays(const struct las *las, const struct orr_view *view, uint32_t j
  * leaves is for those that it leaves for: else others would be paused for them, too. */
 static void list_room(struct las *las, const struct orr_view *view)
 {
-    orr_rest_begin(&las->rest, view);
+    orr_rest_begin(&las->rest, view, las->placer);
     for (uint32_t i = 0; i < las->moving.count; i++) {
         const uint32_t job = las->moving.jobs[i];
         las->runs[job] = stays(las, view, job);
@@ -428,14 +429,13 @@ static void list_room(struct las *las, const struct orr_view *view)
 /* Is there enough for it to go on, or to start? Then it takes that. */
 static bool takes_its_size(struct las *las, const struct orr_view *view, uint32_t job)
 {
-    const bool shares = orr_shape_shares(&view->shapes->shapes[view->specs[job].shape]);
-    const struct orr_gpus step = orr_scaling_step(view, job);
+    const struct orr_walk_ask ask = orr_walk_ask_of(view, job);
     if (running(view, job)) {
         return orr_rest_goes_on(&las->rest, view, job);
     }
-    const bool holds = orr_rest_holds(&las->rest, &step, shares);
+    const bool holds = orr_rest_holds(&las->rest, &ask);
     if (holds) {
-        orr_rest_take(&las->rest, &step, shares);
+        orr_rest_take(&las->rest, &ask);
     }
     return holds;
 }

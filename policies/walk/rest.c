@@ -5,17 +5,20 @@
 
 #include <orrery/base/mem.h>
 
+#include "../lanes/scaling.h"
 #include "held.h"
 
 struct need { /* of a job where it runs */
     struct orr_gpus whole;
     int64_t opens_mgpu; /* parts of devices that nobody else has a part of ... */
     int64_t parts_mgpu; /* ... and that somebody has */
+    int64_t held_mgpu;  /* all of it */
 };
 
 void orr_rest_release(struct orr_rest *rest)
 {
     orr_free(rest->open);
+    orr_free(rest->queue_mgpu);
 }
 
 static bool asks_part(const struct orr_request *request)
@@ -33,12 +36,26 @@ static uint32_t count_shared(const struct orr_view *view, uint32_t node)
     return count;
 }
 
-void orr_rest_begin(struct orr_rest *rest, const struct orr_view *view)
+static void list_parts(struct orr_rest *rest, const struct orr_view *view,
+                       const struct orr_placer *placer)
+{
+    if (orr_placer_has_parts(placer)) {
+        rest->queue_mgpu = orr_zgrow(rest->queue_mgpu, &rest->queue_capacity, view->queues->count,
+                                     sizeof *rest->queue_mgpu);
+        for (uint32_t q = 0; q < view->queues->count; q++) {
+            rest->queue_mgpu[q] = orr_placer_part_mgpu(placer, q);
+        }
+    }
+}
+
+void orr_rest_begin(struct orr_rest *rest, const struct orr_view *view,
+                    const struct orr_placer *placer)
 {
     const struct orr_ledger *ledger = view->ledger;
     const uint32_t nodes = ledger->device_mgpu == NULL ? 0 : view->cluster->node_count;
     rest->whole = orr_shard_idle(orr_view_room(view));
     rest->parts_mgpu = 0;
+    list_parts(rest, view, placer);
     rest->open = orr_zgrow(rest->open, &rest->node_count, nodes, sizeof *rest->open);
     for (uint32_t n = 0; n < nodes; n++) {
         rest->open[n] = 0;
@@ -70,6 +87,7 @@ static struct need need_of(const struct orr_rest *rest, const struct orr_view *v
     const struct orr_ledger *ledger = view->ledger;
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
     struct need need = {.whole = orr_held_open(view, job)};
+    need.held_mgpu = orr_gpus_sum(&need.whole);
     for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_request *request = &shape->groups[placement->group].request;
@@ -103,6 +121,9 @@ static void take(struct orr_rest *rest, const struct orr_view *view, uint32_t jo
         }
     }
     rest->parts_mgpu -= need->opens_mgpu + need->parts_mgpu;
+    if (rest->queue_mgpu != NULL) {
+        rest->queue_mgpu[view->specs[job].queue] -= need->held_mgpu;
+    }
     orr_gpus_add(&rest->whole, &need->whole, -1);
 }
 
@@ -128,14 +149,14 @@ void orr_rest_offer(struct orr_rest *rest, const struct orr_view *view, uint32_t
 /* Its whole devices were never counted. */
 void orr_rest_keep(struct orr_rest *rest, const struct orr_view *view, uint32_t job)
 {
-    if (rest->node_count > 0) {
+    if (rest->node_count > 0 || rest->queue_mgpu != NULL) {
         orr_rest_offer(rest, view, job);
         const struct need need = need_of(rest, view, job);
         take(rest, view, job, &need);
     }
 }
 
-bool orr_shape_shares(const struct orr_shape *shape)
+static bool shares_of(const struct orr_shape *shape)
 {
     bool shares = shape->gpus.mgpu[0] > 0;
     for (uint32_t g = 0; g < shape->group_count; g++) {
@@ -145,24 +166,39 @@ bool orr_shape_shares(const struct orr_shape *shape)
     return shares;
 }
 
-bool orr_rest_holds(const struct orr_rest *rest, const struct orr_gpus *gpus, bool shares)
+struct orr_walk_ask orr_walk_ask_of(const struct orr_view *view, uint32_t job)
 {
-    struct orr_gpus asked = *gpus;
-    if (shares) {
-        const int64_t lacks = asked.mgpu[0] - rest->parts_mgpu;
-        asked.mgpu[0] = lacks > 0 ? (lacks + ORR_MGPU - 1) / ORR_MGPU * ORR_MGPU : 0;
-    }
-    return orr_gpus_hold(&rest->whole, &asked);
+    const struct orr_job_spec *spec = &view->specs[job];
+    return (struct orr_walk_ask){.gpus = orr_scaling_step(view, job),
+                                 .queue = spec->queue,
+                                 .shares = shares_of(&view->shapes->shapes[spec->shape])};
 }
 
-void orr_rest_take(struct orr_rest *rest, const struct orr_gpus *gpus, bool shares)
+/* Of whole devices those that are to be opened for parts. */
+static struct orr_gpus whole_of(const struct orr_rest *rest, const struct orr_walk_ask *ask)
 {
-    orr_gpus_add(&rest->whole, gpus, -1);
-    if (shares) {
-        const int64_t lacks = gpus->mgpu[0] - rest->parts_mgpu;
-        const int64_t opens = lacks > 0 ? (lacks + ORR_MGPU - 1) / ORR_MGPU * ORR_MGPU : 0;
-        rest->whole.mgpu[0] += gpus->mgpu[0] - opens;
-        rest->parts_mgpu += opens - gpus->mgpu[0];
+    struct orr_gpus whole = ask->gpus;
+    if (ask->shares) {
+        const int64_t lacks = whole.mgpu[0] - rest->parts_mgpu;
+        whole.mgpu[0] = lacks > 0 ? (lacks + ORR_MGPU - 1) / ORR_MGPU * ORR_MGPU : 0;
+    }
+    return whole;
+}
+
+bool orr_rest_holds(const struct orr_rest *rest, const struct orr_walk_ask *ask)
+{
+    const struct orr_gpus whole = whole_of(rest, ask);
+    return orr_gpus_hold(&rest->whole, &whole) &&
+           (rest->queue_mgpu == NULL || orr_gpus_sum(&ask->gpus) <= rest->queue_mgpu[ask->queue]);
+}
+
+void orr_rest_take(struct orr_rest *rest, const struct orr_walk_ask *ask)
+{
+    const struct orr_gpus whole = whole_of(rest, ask);
+    orr_gpus_add(&rest->whole, &whole, -1);
+    rest->parts_mgpu += ask->shares ? whole.mgpu[0] - ask->gpus.mgpu[0] : 0;
+    if (rest->queue_mgpu != NULL) {
+        rest->queue_mgpu[ask->queue] -= orr_gpus_sum(&ask->gpus);
     }
 }
 
@@ -170,7 +206,8 @@ bool orr_rest_goes_on(struct orr_rest *rest, const struct orr_view *view, uint32
 {
     const struct need need = need_of(rest, view, job);
     const bool holds =
-        orr_gpus_hold(&rest->whole, &need.whole) && need.parts_mgpu <= rest->parts_mgpu;
+        orr_gpus_hold(&rest->whole, &need.whole) && need.parts_mgpu <= rest->parts_mgpu &&
+        (rest->queue_mgpu == NULL || need.held_mgpu <= rest->queue_mgpu[view->specs[job].queue]);
     if (holds) {
         take(rest, view, job, &need);
     }

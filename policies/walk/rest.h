@@ -6,10 +6,14 @@
  * devices that somebody else has a part of by then, or else opens further ones. A job that runs has
  * its part on its own devices: where nobody was there before it in the walk, it opens them. Parts
  * are counted together, not device by device, as GPUs are and not nodes: a job may find no place
- * for the parts that it was counted for. */
+ * for the parts that it was counted for.
+ *
+ * Under a placer that gives queues parts of the cluster (hived) a job takes what it takes of its
+ * queue's part too: no room is kept for one that may not have it. */
 #ifndef ORR_POLICIES_REST_H
 #define ORR_POLICIES_REST_H
 
+#include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
 struct orr_rest {
@@ -17,22 +21,31 @@ struct orr_rest {
     int64_t parts_mgpu;    /* of devices that somebody has a part of */
     uint64_t *open;        /* per node: these devices of it, as far as who has them runs */
     uint32_t node_count;   /* of `open`; 0: no device was ever shared */
+    int64_t *queue_mgpu;   /* what is left of each queue's part; NULL: there are none */
+    uint32_t queue_capacity;
+};
+
+struct orr_walk_ask { /* of a job that waits */
+    struct orr_gpus gpus;
+    uint32_t queue;
+    bool shares; /* parts of devices, of a known size: all of its tasks that ask devices */
 };
 
 void orr_rest_release(struct orr_rest *rest);
 /* A walk begins, with what is idle and all devices that are shared; then come those that hold
  * something: */
-void orr_rest_begin(struct orr_rest *rest, const struct orr_view *view);
+void orr_rest_begin(struct orr_rest *rest, const struct orr_view *view,
+                    const struct orr_placer *placer);
 /* one that may be paused, or leaves, */
 void orr_rest_offer(struct orr_rest *rest, const struct orr_view *view, uint32_t job);
 /* and one that has what it holds whatever the walk says. */
 void orr_rest_keep(struct orr_rest *rest, const struct orr_view *view, uint32_t job);
 
-/* Does every task of the shape that asks devices ask parts of them, of a known size? */
-bool orr_shape_shares(const struct orr_shape *shape);
+/* What a job asks to start; `gpus` of one that scales are those of its next step. */
+struct orr_walk_ask orr_walk_ask_of(const struct orr_view *view, uint32_t job);
 /* Is there enough for one that waits? Then it takes it. */
-bool orr_rest_holds(const struct orr_rest *rest, const struct orr_gpus *gpus, bool shares);
-void orr_rest_take(struct orr_rest *rest, const struct orr_gpus *gpus, bool shares);
+bool orr_rest_holds(const struct orr_rest *rest, const struct orr_walk_ask *ask);
+void orr_rest_take(struct orr_rest *rest, const struct orr_walk_ask *ask);
 /* True, and taken: enough for one that runs to go on where it is. */
 bool orr_rest_goes_on(struct orr_rest *rest, const struct orr_view *view, uint32_t job);
 /* All of it, in one. */

@@ -17,7 +17,7 @@ void orr_waiting_release(struct orr_waiting *waiting)
     orr_free(waiting->jobs);
     orr_free(waiting->notes);
     orr_free(waiting->lanes);
-    orr_free(waiting->lane_of_shape);
+    orr_free(waiting->lane_of);
     orr_free(waiting->fresh);
     orr_free(waiting->rest);
     orr_free(waiting->batch.items);
@@ -41,29 +41,50 @@ void orr_walk_push(struct orr_walk_entries *entries, struct orr_walk_entry entry
 
 /* --- lanes --- */
 
+static bool is_like(const struct orr_walk_ask *a, const struct orr_walk_ask *b)
+{
+    return a->shares == b->shares && a->queue == b->queue &&
+           memcmp(&a->gpus, &b->gpus, sizeof a->gpus) == 0;
+}
+
+static uint32_t find_lane(struct orr_waiting *waiting, struct orr_walk_ask ask)
+{
+    uint32_t l = 0;
+    ask.queue = waiting->by_queue ? ask.queue : 0;
+    while (l < waiting->lane_count && !is_like(&waiting->lanes[l].ask, &ask)) {
+        l++;
+    }
+    if (l == waiting->lane_count) {
+        waiting->lanes =
+            ORR_ROOM_FOR_ONE(waiting->lanes, waiting->lane_count, waiting->lane_capacity);
+        waiting->lanes[waiting->lane_count++] = (struct orr_waiting_lane){.ask = ask};
+    }
+    return l;
+}
+
+/* How many there are of what jobs that wait for the same are told apart by, and which is a job's.
+ */
+static size_t count_kinds(const struct orr_waiting *waiting, const struct orr_view *view)
+{
+    return (size_t)view->shapes->count * (waiting->by_queue ? view->queues->count : 1);
+}
+
+static uint32_t kind_of(const struct orr_waiting *waiting, const struct orr_view *view,
+                        uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    return waiting->by_queue ? spec->shape * view->queues->count + spec->queue : spec->shape;
+}
+
 static uint32_t lane_of(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
 {
-    const uint32_t shape = view->specs[job].shape;
-    const struct orr_gpus *gpus = &view->shapes->shapes[shape].gpus;
-    waiting->lane_of_shape = orr_zgrow(waiting->lane_of_shape, &waiting->shape_capacity,
-                                       view->shapes->count, sizeof *waiting->lane_of_shape);
-    if (waiting->lane_of_shape[shape] == 0) {
-        const bool shares = orr_shape_shares(&view->shapes->shapes[shape]);
-        uint32_t l = 0;
-        while (l < waiting->lane_count &&
-               (waiting->lanes[l].shares != shares ||
-                memcmp(&waiting->lanes[l].gpus, gpus, sizeof *gpus) != 0)) {
-            l++;
-        }
-        if (l == waiting->lane_count) {
-            waiting->lanes =
-                ORR_ROOM_FOR_ONE(waiting->lanes, waiting->lane_count, waiting->lane_capacity);
-            waiting->lanes[waiting->lane_count++] =
-                (struct orr_waiting_lane){.gpus = *gpus, .shares = shares};
-        }
-        waiting->lane_of_shape[shape] = l + 1;
+    const uint32_t at = kind_of(waiting, view, job);
+    waiting->lane_of = orr_zgrow(waiting->lane_of, &waiting->lane_of_capacity,
+                                 count_kinds(waiting, view), sizeof *waiting->lane_of);
+    if (waiting->lane_of[at] == 0) {
+        waiting->lane_of[at] = find_lane(waiting, orr_walk_ask_of(view, job)) + 1;
     }
-    return waiting->lane_of_shape[shape] - 1;
+    return waiting->lane_of[at] - 1;
 }
 
 /* How many of a lane stand before the entry. */
@@ -142,9 +163,9 @@ static void list_fresh(struct orr_waiting *waiting, uint32_t job)
 static struct orr_waiting_open *open_of(struct orr_waiting *waiting, const struct orr_view *view,
                                         uint32_t job)
 {
-    waiting->open = orr_zgrow(waiting->open, &waiting->open_capacity, view->shapes->count,
+    waiting->open = orr_zgrow(waiting->open, &waiting->open_capacity, count_kinds(waiting, view),
                               sizeof *waiting->open);
-    return &waiting->open[view->specs[job].shape];
+    return &waiting->open[kind_of(waiting, view, job)];
 }
 
 /* Where one is taken away a later one takes its place. */
@@ -189,7 +210,7 @@ static void open_up(struct orr_waiting *waiting, const struct orr_view *view, ui
     if (open->active == 0) {
         waiting->active =
             ORR_ROOM_FOR_ONE(waiting->active, waiting->active_count, waiting->active_capacity);
-        waiting->active[waiting->active_count++] = view->specs[job].shape;
+        waiting->active[waiting->active_count++] = kind_of(waiting, view, job);
         open->active = waiting->active_count;
     }
 }
@@ -210,6 +231,17 @@ static void note_reason(struct orr_waiting *waiting, const struct orr_view *view
     }
 }
 
+/* Why a job that was passed over waits, as all of its kind. */
+static enum orr_reason why_passed(const struct orr_waiting *waiting, const struct orr_view *view,
+                                  struct orr_txn *txn, struct orr_verdicts *verdicts, uint32_t job)
+{
+    const struct orr_job_spec *spec = &view->specs[job];
+    const bool over =
+        waiting->queue_mgpu != NULL &&
+        orr_gpus_sum(&view->shapes->shapes[spec->shape].gpus) > waiting->queue_mgpu[spec->queue];
+    return over ? ORR_REASON_OVER_LIMIT : orr_verdicts_passed(verdicts, view, txn, job);
+}
+
 /* Those that the walk passed over and whose reason may be another now, in their order; with
  * `paused` those that have none. */
 static void list_passed(struct orr_waiting *waiting, const struct orr_view *view,
@@ -220,7 +252,7 @@ static void list_passed(struct orr_waiting *waiting, const struct orr_view *view
         struct orr_waiting_open *open = &waiting->open[waiting->active[a]];
         const enum orr_reason reason =
             paused ? (enum orr_reason)open->reason
-                   : orr_verdicts_passed(verdicts, view, txn, open->jobs[0]);
+                   : why_passed(waiting, view, txn, verdicts, open->jobs[0]);
         if (reason != open->reason) {
             open->alike = 0;
             open->reason = (uint8_t)reason;
@@ -244,7 +276,9 @@ void orr_waiting_explain(struct orr_waiting *waiting, const struct orr_view *vie
 {
     list_passed(waiting, view, txn, verdicts, paused);
     for (uint32_t i = 0; i < waiting->batch.count; i++) {
-        orr_verdicts_add(verdicts, waiting->batch.items[i].job, 0, ORR_REASON_NONE);
+        const uint32_t job = waiting->batch.items[i].job;
+        const bool over = why_passed(waiting, view, txn, verdicts, job) == ORR_REASON_OVER_LIMIT;
+        orr_verdicts_add(verdicts, job, 0, over ? ORR_REASON_OVER_LIMIT : ORR_REASON_NONE);
     }
     orr_verdicts_explain(verdicts, view, txn, paused);
     for (uint32_t i = 0; i < verdicts->count; i++) {
@@ -401,9 +435,10 @@ const struct orr_walk_entry *orr_waiting_first(struct orr_waiting *waiting,
                                                const struct orr_rest *left)
 {
     const struct orr_walk_entry *first = NULL;
+    waiting->queue_mgpu = left->queue_mgpu;
     for (uint32_t i = 0; i < waiting->rest_count;) {
         const struct orr_waiting_lane *lane = &waiting->lanes[waiting->rest[i]];
-        if (lane->next == lane->count || !orr_rest_holds(left, &lane->gpus, lane->shares)) {
+        if (lane->next == lane->count || !orr_rest_holds(left, &lane->ask)) {
             waiting->rest[i] = waiting->rest[--waiting->rest_count];
             continue;
         }
@@ -422,7 +457,7 @@ void orr_waiting_take(struct orr_waiting *waiting, struct orr_rest *left)
     struct orr_waiting_lane *lane = &waiting->lanes[waiting->from];
     const uint32_t job = lane->items[lane->first + lane->next++].job;
     waiting->notes[job].walk = waiting->walk;
-    orr_rest_take(left, &lane->gpus, lane->shares);
+    orr_rest_take(left, &lane->ask);
 }
 
 int64_t orr_waiting_before(const struct orr_waiting *waiting, const struct orr_walk_entry *entry)

@@ -2,7 +2,8 @@
 /* waiting.h - jobs that wait and hold nothing, in an order, under policies that pause jobs: a walk
  * through them costs those that it takes, and not all that wait.
  *
- * A lane has the jobs that ask the same GPUs, in order. What is left of the room only shrinks in a
+ * A lane has the jobs that ask the same GPUs, where queues have parts of the cluster those of one
+ * queue, in order. What is left of the room only shrinks in a
  * walk: where the first of a lane does not fit none behind it does, and the walk is done with the
  * lane. The key of a job that waits stays as it is until the policy has it asked for anew.
  *
@@ -33,14 +34,14 @@ struct orr_walk_entries {
 };
 
 struct orr_waiting_lane {
-    struct orr_gpus gpus;         /* what each of its jobs asks, ... */
-    bool shares;                  /* ... as parts of devices (rest.h) */
+    struct orr_walk_ask ask;      /* of each of its jobs; the queue: where queues have parts */
     struct orr_walk_entry *items; /* in order: [first, first + count) */
     uint32_t first, count, capacity;
     uint32_t next; /* the first that the walk has not taken, counted from `first` */
 };
 
-struct orr_waiting_open { /* jobs of a shape whose reason may be another soon */
+struct orr_waiting_open { /* jobs of a shape, or a shape in a queue, whose reason may be another
+                             soon */
     uint32_t *jobs;       /* the first `alike` of them have the reason of the shape */
     uint32_t count, alike, capacity;
     uint32_t active; /* its place in orr_waiting.active, counted from 1; 0: it has no such jobs */
@@ -63,8 +64,9 @@ struct orr_waiting { /* all zero as a run begins */
     uint32_t note_capacity;
     struct orr_waiting_lane *lanes;
     uint32_t lane_count, lane_capacity;
-    uint32_t *lane_of_shape; /* counted from 1; 0: none yet */
-    uint32_t shape_capacity;
+    uint32_t *lane_of; /* of a shape, or a shape in a queue, counted from 1; 0: none yet */
+    uint32_t lane_of_capacity;
+    bool by_queue;   /* queues have parts of the cluster: set by the policy before the run */
     uint32_t *fresh; /* those that have no place in their lane yet, and others that are gone */
     uint32_t fresh_count, fresh_capacity;
     uint32_t *rest; /* scratch: lanes that the walk is not done with */
@@ -73,9 +75,10 @@ struct orr_waiting { /* all zero as a run begins */
     uint32_t walk;                 /* the number of this walk */
     uint32_t restated;             /* of the ledger, when keys were last asked for */
     struct orr_walk_entries batch; /* scratch */
-    struct orr_waiting_open *open; /* by shape */
+    const int64_t *queue_mgpu;     /* borrowed: what the walk left of queues' parts, or NULL */
+    struct orr_waiting_open *open; /* by shape, or by shape and queue, as lane_of */
     uint32_t open_capacity;
-    uint32_t *active; /* shapes with open jobs */
+    uint32_t *active; /* of `open`, those with such jobs */
     uint32_t active_count, active_capacity;
 };
 

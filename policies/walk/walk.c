@@ -16,6 +16,7 @@ void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
     walk->walked_ms = ORR_MS_NONE;
     walk->placing = placer;
     walk->placer = orr_placer_open(placer, view->ledger, view->seed);
+    walk->waiting.by_queue = orr_placer_has_parts(walk->placer);
 }
 
 void orr_walk_close(struct orr_walk *walk)
@@ -96,7 +97,7 @@ bool orr_walk_may_pause(const struct orr_walk *walk, const struct orr_view *view
 struct orr_rest *orr_walk_offered(struct orr_walk *walk, const struct orr_view *view)
 {
     struct orr_rest *rest = &walk->rest;
-    orr_rest_begin(rest, view);
+    orr_rest_begin(rest, view, walk->placer);
     for (uint32_t i = 0; i < walk->running.count; i++) {
         const uint32_t job = walk->running.jobs[i];
         if (orr_walk_may_pause(walk, view, job)) {
@@ -130,10 +131,12 @@ static uint32_t first_chosen(const struct orr_walk *walk)
 static bool pause_or_not(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn,
                          uint32_t job)
 {
-    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
     const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
-    if (!runs && orr_rest_holds(&walk->rest, &shape->gpus, orr_shape_shares(shape))) {
-        orr_rest_take(&walk->rest, &shape->gpus, orr_shape_shares(shape));
+    if (!runs) {
+        const struct orr_walk_ask ask = orr_walk_ask_of(view, job);
+        if (orr_rest_holds(&walk->rest, &ask)) {
+            orr_rest_take(&walk->rest, &ask);
+        }
     }
     if (!runs || !orr_walk_may_pause(walk, view, job) || orr_rest_goes_on(&walk->rest, view, job)) {
         return false;
