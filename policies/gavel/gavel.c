@@ -67,6 +67,7 @@ struct gavel {
     struct orr_stands stands;
     struct orr_verdicts verdicts; /* of this round */
     bool changed;
+    int64_t *queue_mgpu; /* in a round: what is left of each queue's part; NULL: there are none */
     struct orr_placer *placer;
 };
 
@@ -131,6 +132,9 @@ static enum orr_status gavel_open(const struct orr_host *host, const void *param
         return status;
     }
     gavel->placer = orr_placer_open(&gavel->params.placer, view->ledger, view->seed);
+    if (orr_placer_has_parts(gavel->placer)) {
+        gavel->queue_mgpu = orr_zalloc(view->queues->count, sizeof *gavel->queue_mgpu);
+    }
     *state = gavel;
     return ORR_OK;
 }
@@ -146,6 +150,7 @@ static void gavel_close(void *state)
     orr_free(gavel->active);
     orr_free(gavel->pairs);
     orr_free(gavel->turns);
+    orr_free(gavel->queue_mgpu);
     orr_placer_close(gavel->placer);
     orr_free(gavel);
 }
@@ -608,6 +613,26 @@ static void choose_services(struct gavel *gavel, const struct orr_view *view, co
     }
 }
 
+/* What queues' parts have for those that are to be chosen. */
+static void list_parts(struct gavel *gavel, const struct orr_view *view)
+{
+    for (uint32_t q = 0; gavel->queue_mgpu != NULL && q < view->queues->count; q++) {
+        gavel->queue_mgpu[q] = orr_placer_part_mgpu(gavel->placer, q);
+    }
+    for (uint32_t i = 0; gavel->queue_mgpu != NULL && i < gavel->active_count; i++) {
+        const uint32_t job = gavel->active[i];
+        if (goes_on(gavel, view, job)) {
+            gavel->queue_mgpu[view->specs[job].queue] -= size_of(view, job);
+        }
+    }
+}
+
+static bool is_within_part(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
+{
+    return gavel->queue_mgpu == NULL ||
+           size_of(view, job) <= gavel->queue_mgpu[view->specs[job].queue];
+}
+
 static void choose(struct gavel *gavel, const struct orr_view *view)
 {
     int64_t room[KINDS] = {0};
@@ -627,14 +652,19 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
     }
     choose_services(gavel, view, idle, room);
     list_pairs(gavel, view);
+    list_parts(gavel, view);
     gavel->turn_count = 0;
     for (uint32_t i = 0; i < gavel->pair_count; i++) {
         const struct pair *pair = &gavel->pairs[i];
         const int64_t size = need_on(gavel, view, pair->job, pair->kind);
-        if (gavel->jobs[pair->job].chosen == NOWHERE && size <= room[pair->kind]) {
+        if (gavel->jobs[pair->job].chosen == NOWHERE && size <= room[pair->kind] &&
+            is_within_part(gavel, view, pair->job)) {
             gavel->jobs[pair->job].chosen = pair->kind;
             add_turn(gavel, pair->job);
             room[pair->kind] -= size;
+            if (gavel->queue_mgpu != NULL) {
+                gavel->queue_mgpu[view->specs[pair->job].queue] -= size_of(view, pair->job);
+            }
         }
     }
 }
@@ -707,6 +737,8 @@ static void start(struct gavel *gavel, const struct orr_view *view, struct orr_t
         reason = orr_place_all(gavel->placer, txn, view->ledger, job);
     } else if (it->chosen != NOWHERE) {
         reason = place_on_kind(gavel, view, txn, job, it->chosen);
+    } else if (!is_within_part(gavel, view, job)) {
+        reason = ORR_REASON_OVER_LIMIT;
     }
     if ((!uncounted && it->chosen == NOWHERE) || reason != ORR_REASON_NONE) {
         orr_verdicts_add(&gavel->verdicts, job, 0, reason);
