@@ -608,7 +608,7 @@ static void choose_services(struct gavel *gavel, const struct orr_view *view, co
         struct orr_serviced *service = &gavel->services.list[i];
         const uint8_t kind = kind_for(gavel, view, service->job, idle, room);
         gpus.mgpu[0] = kind == NOWHERE ? 0 : room[kind];
-        orr_services_choose_one(service, view, &gpus);
+        orr_services_choose_one(service, view, &gpus, NULL);
         room[kind == NOWHERE ? 0 : kind] -= kind == NOWHERE ? 0 : room[kind] - gpus.mgpu[0];
     }
 }

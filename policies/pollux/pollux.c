@@ -19,6 +19,7 @@
 
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
+#include "../walk/rooms.h"
 #include "../walk/services.h"
 #include "../walk/verdicts.h"
 
@@ -43,8 +44,8 @@ struct pollux {
     uint32_t *pods;                                  /* by job: what this round chose */
     bool *crowded; /* by job: it started with all pods that found room, fewer than chosen */
     uint32_t job_capacity, crowded_capacity;
-    bool roomier;           /* something came free since */
-    struct orr_room *rooms; /* by node: idle, or held by who may be paused */
+    bool roomier; /* something came free since */
+    struct orr_walk_rooms rooms;
     struct orr_pollux_job *jobs;
     uint32_t *who; /* beside jobs */
     uint32_t count, jobs_capacity, who_capacity;
@@ -102,7 +103,7 @@ static void pollux_close(void *state)
     orr_free(pollux->active);
     orr_free(pollux->pods);
     orr_free(pollux->crowded);
-    orr_free(pollux->rooms);
+    orr_walk_rooms_release(&pollux->rooms);
     orr_free(pollux->jobs);
     orr_free(pollux->who);
     orr_free(pollux->choices);
@@ -310,20 +311,6 @@ static double fair_rate(const struct rates *rates, uint32_t fewest, uint32_t pod
     return at + (next - at) * (fair < pods ? fair - whole : 0);
 }
 
-/* How many pods of an elastic job the nodes hold if all are paused who may be. */
-static uint32_t most_seats(const struct pollux *pollux, const struct orr_view *view, uint32_t job)
-{
-    const struct orr_request *request = &shape_of(view, job)->groups[0].request;
-    const uint32_t pods = shape_of(view, job)->tasks;
-    uint32_t seats = 0;
-    for (uint32_t n = 0; n < view->cluster->node_count && seats < pods; n++) {
-        if (orr_cluster_type(view->cluster, n)->shard == view->shard && !view->ledger->down[n]) {
-            seats += orr_ledger_tasks_in(view->ledger, n, request, &pollux->rooms[n]);
-        }
-    }
-    return seats < pods ? seats : pods;
-}
-
 /* A job's choices: none, or so many pods. `part`: GPUs of an equal part. */
 static void list_choices(struct pollux *pollux, const struct orr_view *view, uint32_t job,
                          double part, uint32_t gpus)
@@ -342,7 +329,8 @@ static void list_choices(struct pollux *pollux, const struct orr_view *view, uin
     const double fair = fair_rate(&pollux->rates, fewest, pods, part / each);
     const int64_t cells = orr_placer_part_mgpu(pollux->placer, view->specs[job].queue) / ORR_MGPU;
     const int64_t most = cells < gpus ? cells : gpus;
-    const uint32_t seats = is_elastic(view, job) ? most_seats(pollux, view, job) : pods;
+    const uint32_t seats =
+        is_elastic(view, job) ? orr_walk_rooms_seats(&pollux->rooms, view, job, pods) : pods;
     for (uint32_t p = fewest; p <= pods && p - fewest < UINT16_MAX; p++) {
         const double speedup = fair > 0 ? pollux->rates.rate[p - fewest] / fair : 1;
         const uint32_t taken = taken_by(view, job, p);
@@ -376,7 +364,7 @@ static uint32_t count_gpus(struct pollux *pollux, const struct orr_view *view)
             room.mgpu[0] += (int64_t)taken_by(view, job, view->jobs[job].placed_tasks) * ORR_MGPU;
         }
     }
-    orr_services_choose(&pollux->services, view, &room);
+    orr_services_choose(&pollux->services, view, &room, &pollux->rooms);
     return (uint32_t)(room.mgpu[0] / ORR_MGPU);
 }
 
@@ -386,44 +374,22 @@ static bool shares_in(const struct orr_view *view, uint32_t job)
            (runs(view, job) || view->jobs[job].phase == ORR_JOB_PENDING);
 }
 
-/* A device of several tasks counts for each of them, up to what the node has: some may stay. */
-static void add_held(struct pollux *pollux, const struct orr_view *view, uint32_t job)
-{
-    const struct orr_ledger *ledger = view->ledger;
-    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_request *request = &shape_of(view, job)->groups[placement->group].request;
-        struct orr_room room = orr_ledger_held(ledger, request, placement);
-        const int32_t devices = __builtin_popcountll(placement->devices);
-        room.gpus = room.gpus > devices ? room.gpus : devices;
-        for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
-            const int32_t most = (int32_t)orr_cluster_type(view->cluster, n)->gpus;
-            orr_room_add(&pollux->rooms[n], &room, 1);
-            pollux->rooms[n].gpus = pollux->rooms[n].gpus < most ? pollux->rooms[n].gpus : most;
-        }
-    }
-}
-
 static void list_rooms(struct pollux *pollux, const struct orr_view *view)
 {
-    const uint32_t nodes = view->cluster->node_count;
-    if (pollux->rooms == NULL) {
-        pollux->rooms = orr_alloc(nodes + (size_t)1, sizeof *pollux->rooms);
-    }
-    memcpy(pollux->rooms, view->ledger->idle, nodes * sizeof *pollux->rooms);
+    orr_walk_rooms_begin(&pollux->rooms, view);
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         const uint32_t job = pollux->active[i];
         if (runs(view, job) && !stays(view, job)) {
-            add_held(pollux, view, job);
+            orr_walk_rooms_add(&pollux->rooms, view, job);
         }
     }
 }
 
 static void divide(struct pollux *pollux, const struct orr_view *view)
 {
+    list_rooms(pollux, view);
     const uint32_t gpus = count_gpus(pollux, view);
     uint32_t sharing = 0;
-    list_rooms(pollux, view);
     for (uint32_t i = 0; i < pollux->active_count; i++) {
         sharing += shares_in(view, pollux->active[i]);
         pollux->pods[pollux->active[i]] = 0;

@@ -323,7 +323,7 @@ static int64_t served_mgpu(struct themis *themis, const struct orr_view *view)
 {
     struct orr_gpus room = orr_walk_offered(&themis->walk, view)->whole;
     const int64_t before = orr_gpus_sum(&room);
-    orr_services_choose(&themis->walk.services, view, &room);
+    orr_walk_serve(&themis->walk, view, &room);
     return before - orr_gpus_sum(&room);
 }
 

@@ -36,23 +36,35 @@ bool orr_services_event(struct orr_services *services, const struct orr_view *vi
     return true;
 }
 
-void orr_services_choose_one(struct orr_serviced *service, const struct orr_view *view,
-                             struct orr_gpus *room)
+/* Parts of devices that others have a part of are not in rooms. */
+static bool knows_seats(const struct orr_view *view, uint32_t job,
+                        const struct orr_walk_rooms *rooms)
 {
-    const uint32_t tasks = orr_ledger_next_tasks(view->ledger, service->job);
-    const struct orr_gpus step = orr_ledger_gpus(view->ledger, service->job, tasks);
-    service->chosen = tasks > 0 && orr_gpus_hold(room, &step);
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    const uint8_t ask = shape->groups[0].request.gpu_ask;
+    return rooms != NULL && ask != ORR_GPU_FRACTION && ask != ORR_GPU_MEMORY;
+}
+
+void orr_services_choose_one(struct orr_serviced *service, const struct orr_view *view,
+                             struct orr_gpus *room, const struct orr_walk_rooms *rooms)
+{
+    const uint32_t job = service->job, tasks = orr_ledger_next_tasks(view->ledger, job);
+    const uint32_t lacks = orr_ledger_lacks(view->ledger, job);
+    const uint32_t seats =
+        knows_seats(view, job, rooms) ? orr_walk_rooms_seats(rooms, view, job, lacks) : lacks;
+    const struct orr_gpus step = orr_ledger_gpus(view->ledger, job, tasks);
+    service->chosen = tasks > 0 && tasks <= seats && orr_gpus_hold(room, &step);
     if (service->chosen) {
         orr_gpus_add(room, &step, -1);
-        orr_scaling_grow(view, service->job, tasks, room);
+        orr_scaling_grow(view, job, tasks + (lacks - seats), room);
     }
 }
 
 void orr_services_choose(struct orr_services *services, const struct orr_view *view,
-                         struct orr_gpus *room)
+                         struct orr_gpus *room, const struct orr_walk_rooms *rooms)
 {
     for (uint32_t i = 0; i < services->count; i++) {
-        orr_services_choose_one(&services->list[i], view, room);
+        orr_services_choose_one(&services->list[i], view, room, rooms);
     }
 }
 

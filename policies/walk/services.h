@@ -9,6 +9,7 @@
 #include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
+#include "rooms.h"
 #include "verdicts.h"
 
 struct orr_serviced {
@@ -25,12 +26,13 @@ void orr_services_release(struct orr_services *services);
 /* Is the job one? Then this is all that is to be done for the event. */
 bool orr_services_event(struct orr_services *services, const struct orr_view *view,
                         enum orr_job_event event, uint32_t job);
-/* Chooses whether one is served, and takes what it gets from the room to be had. */
+/* Chooses whether one is served, and takes what it gets from the room to be had. None is for tasks
+ * that no node would hold (`rooms`; NULL: that is not looked at). */
 void orr_services_choose_one(struct orr_serviced *service, const struct orr_view *view,
-                             struct orr_gpus *room);
+                             struct orr_gpus *room, const struct orr_walk_rooms *rooms);
 /* So of all, in their order. */
 void orr_services_choose(struct orr_services *services, const struct orr_view *view,
-                         struct orr_gpus *room);
+                         struct orr_gpus *room, const struct orr_walk_rooms *rooms);
 /* Notes those that wait and were not chosen. */
 void orr_services_note(const struct orr_services *services, const struct orr_view *view,
                        struct orr_verdicts *verdicts);

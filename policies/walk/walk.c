@@ -27,6 +27,7 @@ void orr_walk_close(struct orr_walk *walk)
     orr_services_release(&walk->services);
     orr_free(walk->order.items);
     orr_rest_release(&walk->rest);
+    orr_walk_rooms_release(&walk->rooms);
     orr_shut_release(&walk->shut);
     orr_verdicts_release(&walk->verdicts);
     orr_placer_close(walk->placer);
@@ -112,10 +113,23 @@ struct orr_rest *orr_walk_offered(struct orr_walk *walk, const struct orr_view *
     return rest;
 }
 
+void orr_walk_serve(struct orr_walk *walk, const struct orr_view *view, struct orr_gpus *room)
+{
+    if (orr_services_lack(&walk->services, view)) {
+        orr_walk_rooms_begin(&walk->rooms, view);
+        for (uint32_t i = 0; i < walk->running.count; i++) {
+            if (orr_walk_may_pause(walk, view, walk->running.jobs[i])) {
+                orr_walk_rooms_add(&walk->rooms, view, walk->running.jobs[i]);
+            }
+        }
+    }
+    orr_services_choose(&walk->services, view, room, &walk->rooms);
+}
+
 struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *view)
 {
     struct orr_rest *rest = orr_walk_offered(walk, view);
-    orr_services_choose(&walk->services, view, &rest->whole);
+    orr_walk_serve(walk, view, &rest->whole);
     return rest;
 }
 

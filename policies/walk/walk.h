@@ -14,6 +14,8 @@
 #include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
+#include "rest.h"
+#include "rooms.h"
 #include "services.h"
 #include "shut.h"
 #include "verdicts.h"
@@ -45,6 +47,7 @@ struct orr_walk {
                                       chosen that found no place */
     struct orr_verdicts failed;    /* of those chosen that found no place */
     struct orr_rest rest;
+    struct orr_walk_rooms rooms; /* where a service lacks something */
     struct orr_shut shut;
     const struct orr_placer_params *placing; /* lives as long as the walk */
     orr_ms walked_ms; /* when the last walk was, if it paused somebody; else ORR_MS_NONE */
@@ -62,7 +65,9 @@ void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct o
 void orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
 /* What is idle, or held by jobs that run and may be paused. It is the walk's. */
 struct orr_rest *orr_walk_offered(struct orr_walk *walk, const struct orr_view *view);
-/* What services leave of that, who are chosen here. */
+/* Chooses which services are served, who take what they get from the room. */
+void orr_walk_serve(struct orr_walk *walk, const struct orr_view *view, struct orr_gpus *room);
+/* What services leave of what is offered. */
 struct orr_rest *orr_walk_room(struct orr_walk *walk, const struct orr_view *view);
 /* What it needs to run: of one that waits all it asks, of one that runs what it holds and a pause
  * would free (held.h). */
