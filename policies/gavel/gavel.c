@@ -19,6 +19,7 @@
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
+#include "../walk/rest.h"
 #include "../walk/services.h"
 #include "../walk/stand.h"
 #include "../walk/verdicts.h"
@@ -635,10 +636,12 @@ static bool is_within_part(const struct gavel *gavel, const struct orr_view *vie
 
 static void choose(struct gavel *gavel, const struct orr_view *view)
 {
-    int64_t room[KINDS] = {0};
+    int64_t room[KINDS] = {0},
+            shared[KINDS] = {0}; /* for whole GPUs, and for parts beside others */
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
         if (gavel->kind_of_node[n] < KINDS) {
             room[gavel->kind_of_node[n]] += view->ledger->idle[n].gpus * ORR_MGPU;
+            shared[gavel->kind_of_node[n]] += orr_shared_left_mgpu(view, n);
         }
     }
     int64_t idle[KINDS];
@@ -657,11 +660,15 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
     for (uint32_t i = 0; i < gavel->pair_count; i++) {
         const struct pair *pair = &gavel->pairs[i];
         const int64_t size = need_on(gavel, view, pair->job, pair->kind);
-        if (gavel->jobs[pair->job].chosen == NOWHERE && size <= room[pair->kind] &&
+        const int64_t beside = runs(view, pair->job) || !orr_walk_ask_of(view, pair->job).shares ? 0
+                               : size < shared[pair->kind] ? size
+                                                           : shared[pair->kind];
+        if (gavel->jobs[pair->job].chosen == NOWHERE && size - beside <= room[pair->kind] &&
             is_within_part(gavel, view, pair->job)) {
             gavel->jobs[pair->job].chosen = pair->kind;
             add_turn(gavel, pair->job);
-            room[pair->kind] -= size;
+            room[pair->kind] -= size - beside;
+            shared[pair->kind] -= beside;
             if (gavel->queue_mgpu != NULL) {
                 gavel->queue_mgpu[view->specs[pair->job].queue] -= size_of(view, pair->job);
             }

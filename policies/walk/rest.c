@@ -36,6 +36,19 @@ static uint32_t count_shared(const struct orr_view *view, uint32_t node)
     return count;
 }
 
+int64_t orr_shared_left_mgpu(const struct orr_view *view, uint32_t node)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
+    const bool shared = ledger->device_mgpu != NULL && !ledger->down[node];
+    int64_t left = 0;
+    for (uint32_t d = 0; shared && d < type->gpus; d++) {
+        const int64_t used = orr_ledger_used_parts(ledger, node, d), all = orr_device_parts(type);
+        left += used > 0 ? (all - used) * ORR_MGPU / all : 0;
+    }
+    return left;
+}
+
 static void list_parts(struct orr_rest *rest, const struct orr_view *view,
                        const struct orr_placer *placer)
 {

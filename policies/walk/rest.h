@@ -48,6 +48,8 @@ bool orr_rest_holds(const struct orr_rest *rest, const struct orr_walk_ask *ask)
 void orr_rest_take(struct orr_rest *rest, const struct orr_walk_ask *ask);
 /* True, and taken: enough for one that runs to go on where it is. */
 bool orr_rest_goes_on(struct orr_rest *rest, const struct orr_view *view, uint32_t job);
+/* What is left of a node's devices that tasks share, milli-GPU; nothing of one that is down. */
+int64_t orr_shared_left_mgpu(const struct orr_view *view, uint32_t node);
 /* All of it, in one. */
 struct orr_gpus orr_rest_sum(const struct orr_rest *rest);
 
