@@ -165,34 +165,47 @@ static bool has_rates(const struct orr_run *run)
     return count > 0;
 }
 
-/* Does an eviction of some pods begin that of the whole job, as where a gang loses a node and what
- * is left of it goes for the same cause at the same instant? Such a job did not go on. */
-static bool is_begun(const struct orr_run *run, uint32_t part)
+/* Which evictions of some pods begin that of the whole job, as where a gang loses a node and what
+ * is left of it goes for the same cause at the same instant? Such a job did not go on. One walk
+ * back in time finds all of them: `whole` has the first eviction of each whole job after it. Caller
+ * frees. */
+static bool *find_begun(const struct orr_run *run, uint32_t *whole)
 {
-    const struct orr_eviction *e = &run->evictions[part];
-    const uint32_t last = run->ledger->jobs[e->job].evictions > 0 ? run->eviction_count : part;
-    for (uint32_t i = part + 1; i < last && run->evictions[i].at_ms == e->at_ms; i++) {
-        const struct orr_eviction *next = &run->evictions[i];
-        if (next->whole && next->job == e->job && next->cause == e->cause) {
-            return true;
+    bool *begun = orr_zalloc(run->eviction_count + (size_t)1, sizeof *begun);
+    for (uint32_t i = run->eviction_count; i-- > 0;) {
+        const struct orr_eviction *e = &run->evictions[i];
+        if (e->whole) {
+            whole[e->job] = i;
+        } else if (whole[e->job] != ORR_NONE) {
+            const struct orr_eviction *next = &run->evictions[whole[e->job]];
+            begun[i] = next->at_ms == e->at_ms && next->cause == e->cause;
         }
     }
-    return false;
+    return begun;
+}
+
+static uint32_t *none_by_job(const struct orr_world *world)
+{
+    uint32_t *by_job = orr_alloc(world->job_count + (size_t)1, sizeof *by_job);
+    for (uint32_t j = 0; j < world->job_count; j++) {
+        by_job[j] = ORR_NONE;
+    }
+    return by_job;
 }
 
 /* Evictions of some pods of jobs that went on. What a job loses at one instant for one cause and
  * one other job is one eviction, on however many nodes: those of a rack go one after the other. */
 static uint64_t count_partial(const struct orr_world *world, const struct orr_run *run)
 {
-    uint32_t *last =
-        orr_alloc(world->job_count + (size_t)1, sizeof *last); /* by job: its last one */
-    uint64_t count = 0;
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        last[j] = ORR_NONE;
+    if (run->eviction_count == 0) {
+        return 0;
     }
+    uint32_t *whole = none_by_job(world), *last = none_by_job(world);
+    bool *begun = find_begun(run, whole);
+    uint64_t count = 0;
     for (uint32_t i = 0; i < run->eviction_count; i++) {
         const struct orr_eviction *e = &run->evictions[i];
-        if (e->whole || is_begun(run, i)) {
+        if (e->whole || begun[i]) {
             continue;
         }
         const struct orr_eviction *before =
@@ -201,6 +214,8 @@ static uint64_t count_partial(const struct orr_world *world, const struct orr_ru
                  before->beneficiary != e->beneficiary;
         last[e->job] = i;
     }
+    orr_free(begun);
+    orr_free(whole);
     orr_free(last);
     return count;
 }
