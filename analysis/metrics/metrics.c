@@ -176,9 +176,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "GPU time useful", "all, shard",
      "useful GPU time at the best rate / available GPU time, in the window, at most occupancy: "
      "training less what a slower rate took away, sessions times busy, services' requests times "
-     "their service time; what was lost, overhead or waiting is where it was (table waste), and "
-     "what else a job did not use (slow, idle) is spread evenly over the rest of all the time it "
-     "held anything, in the window or not"},
+     "their service time; what was lost, overhead, waiting, slow or idle is where it was (tables "
+     "waste, unused)"},
     {"throughput_gpus", "GPU", MORE, 0, "throughput", "all",
      "run time at rate 1 x GPUs of jobs that ended in the window / its length: work in GPUs of the "
      "reference speed; services left out"},

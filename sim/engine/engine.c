@@ -842,6 +842,7 @@ void orr_run_release(struct orr_run *run)
     orr_free(run->cordons);
     orr_free(run->times);
     orr_free(run->wastes);
+    orr_free(run->idles);
     orr_free(run->reasons);
     orr_free(run->reprieves);
     orr_free(run->shares);

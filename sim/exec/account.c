@@ -85,6 +85,12 @@ const struct orr_waste *orr_account_wastes(const struct orr_run *run, uint32_t *
     return run->exec != NULL ? orr_exec_wastes(run->exec, count) : run->wastes;
 }
 
+const struct orr_waste *orr_account_slows(const struct orr_run *run, uint32_t *count)
+{
+    *count = 0;
+    return run->exec != NULL ? orr_exec_slows(run->exec, count) : NULL;
+}
+
 /* --- evictions and what they were good for --- */
 
 static bool left_node(const struct orr_ledger *ledger, const struct orr_by_job *placements,
@@ -194,18 +200,31 @@ static int64_t least_part(const struct orr_job_time *time)
     return least;
 }
 
-/* Takes from what jobs did not use what is known to have been wasted somewhere. */
-static void take_wastes(const struct orr_run *run, int64_t *unused)
+typedef const struct orr_waste *rows_fn(const struct orr_run *run, uint32_t *count);
+
+static void take_rows(const struct orr_run *run, rows_fn *rows_of, int64_t *by_job)
 {
     uint32_t count;
-    const struct orr_waste *wastes = orr_account_wastes(run, &count);
+    const struct orr_waste *rows = rows_of(run, &count);
     for (uint32_t i = 0; i < count; i++) {
-        unused[wastes[i].job] -= wastes[i].mgpu_ms;
+        by_job[rows[i].job] -= rows[i].mgpu_ms;
     }
 }
 
+/* Nobody knows where, or has too much of it: the amount that rows do not tell of a job. */
+static enum orr_status check_rows(const struct orr_run *run, struct orr_err *err, const char *what,
+                                  const int64_t *by_job)
+{
+    for (uint32_t j = 0; j < run->ledger->world.job_count; j++) {
+        if (by_job[j] != 0) {
+            return violated(run, err, what, j, run->end_ms, by_job[j], 0);
+        }
+    }
+    return ORR_OK;
+}
+
 /* What became of a job's GPU time adds up to what its placements held, no part is negative, and
- * where it went into nothing is known, but for services, whose pods are bound after the run. */
+ * where it went into nothing, or was slow, is known. */
 static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err)
 {
     const struct orr_ledger *ledger = run->ledger;
@@ -214,7 +233,7 @@ static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err
         return ORR_OK; /* all of it was useful: there is nothing that could differ */
     }
     int64_t *held = orr_zalloc(jobs, sizeof *held);
-    int64_t *unused = orr_zalloc(jobs, sizeof *unused);
+    int64_t *unused = orr_zalloc(jobs, sizeof *unused), *slow = orr_zalloc(jobs, sizeof *slow);
     for (uint32_t p = 0; p < ledger->placement_count; p++) {
         const struct orr_placement *placement = &ledger->placements[p];
         held[placement->job] +=
@@ -223,22 +242,24 @@ static enum orr_status check_jobs(const struct orr_run *run, struct orr_err *err
     for (uint32_t j = 0; j < jobs; j++) {
         const struct orr_job_time *time = orr_account_of(run, j);
         unused[j] = orr_job_time_sum(time) - time->useful;
+        slow[j] = time->slow;
     }
-    take_wastes(run, unused);
+    take_rows(run, orr_account_wastes, unused);
+    take_rows(run, orr_account_slows, slow);
     enum orr_status status = ORR_OK;
     for (uint32_t j = 0; j < jobs && status == ORR_OK; j++) {
         const struct orr_job_time *time = orr_account_of(run, j);
         int64_t sum = orr_job_time_sum(time), least = least_part(time);
-        const int64_t unbound = ledger->world.specs[j].scales ? time->waiting : 0;
         if (sum != held[j]) {
             status = violated(run, err, "useful, lost and overhead of job", j, run->end_ms, sum,
                               held[j]);
         } else if (least < 0) {
             status = violated(run, err, "a part of the time of job", j, run->end_ms, least, 0);
-        } else if (unused[j] < 0 || unused[j] > unbound) {
-            status = violated(run, err, "wasted time of job", j, run->end_ms, unused[j], unbound);
         }
     }
+    status = status == ORR_OK ? check_rows(run, err, "wasted time of job", unused) : status;
+    status = status == ORR_OK ? check_rows(run, err, "slow time of job", slow) : status;
+    orr_free(slow);
     orr_free(held);
     orr_free(unused);
     return status;

@@ -51,6 +51,7 @@ void orr_exec_close(struct orr_exec *exec)
 {
     if (exec != NULL) {
         orr_exec__wastes_close(exec->wastes);
+        orr_exec__wastes_close(exec->slows);
         orr_exec__epochs_close(exec->epochs);
         orr_exec__rates_close(exec->rates, exec->ledger);
         orr_free(exec->jobs);
@@ -500,11 +501,13 @@ void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle)
     exec->jobs[job].time.idle = idle;
 }
 
-void orr_exec_set_waiting(struct orr_exec *exec, uint32_t job, int64_t waiting)
+void orr_exec_take_waiting(struct orr_exec *exec, uint32_t job, orr_ms from, orr_ms to,
+                           int64_t mgpu_ms)
 {
     struct orr_job_time *time = &exec->jobs[job].time;
-    time->waiting += waiting;
-    time->useful -= waiting;
+    time->waiting += mgpu_ms;
+    time->useful -= mgpu_ms;
+    orr_exec__waste(exec->wastes, job, from, to, mgpu_ms);
 }
 
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job)

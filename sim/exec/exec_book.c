@@ -108,32 +108,17 @@ static int64_t until(const struct orr_terms *terms, const struct orr_exec_job *j
     return ceil_div(target - j->done, j->rate_ppm) + marks * terms->checkpoint_cost_ms;
 }
 
-/* The same by epochs, each at its own rate. */
-static void work_stretches(const struct orr_exec *exec, uint32_t job, struct orr_exec_job *j,
-                           const struct orr_terms *terms, orr_ms now)
+/* Works by epochs up to the end of the one it is in, each at its own rate. False: it is at `now`,
+ * or writes a checkpoint. */
+static bool work_stretch(const struct orr_exec *exec, uint32_t job, struct orr_exec_job *j,
+                         const struct orr_terms *terms, orr_ms now)
 {
-    while (j->from_ms < now && j->pause == PAUSE_NONE) {
-        struct orr_exec_stretch stretch = orr_exec__stretch(exec, job, j->done);
-        j->rate_ppm = stretch.rate_ppm;
-        j->short_ppm = stretch.short_ppm;
-        orr_ms end = stretch.last ? now : j->from_ms + until(terms, j, stretch.end);
-        work(terms, j, stretch.end, end < now ? end : now);
-    }
-}
-
-static void work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms, orr_ms now)
-{
-    struct orr_exec_job *j = &exec->jobs[job];
-    if (!orr_exec__has_epochs(exec, job)) {
-        work(terms, j, orr_exec__target(exec, job), now);
-    } else if (!orr_exec__in_rounds(exec, job)) {
-        work_stretches(exec, job, j, terms, now);
-    } else { /* no checkpoints are written between epochs */
-        orr_ms slow = orr_exec__epochs_work(exec, job, j->from_ms, now);
-        j->unsaved += (now - j->from_ms) * j->mgpu;
-        j->unsaved_slow += slow * j->mgpu;
-        j->from_ms = now;
-    }
+    struct orr_exec_stretch stretch = orr_exec__stretch(exec, job, j->done);
+    j->rate_ppm = stretch.rate_ppm;
+    j->short_ppm = stretch.short_ppm;
+    orr_ms end = stretch.last ? now : j->from_ms + until(terms, j, stretch.end);
+    work(terms, j, stretch.end, end < now ? end : now);
+    return j->from_ms < now && j->pause == PAUSE_NONE;
 }
 
 /* --- booking --- */
@@ -143,22 +128,48 @@ static int64_t wasted(const struct orr_exec_job *j)
     return orr_job_time_sum(&j->time) - j->time.useful;
 }
 
-/* A step from `before` is booked: where it took time for nothing, and where it worked what is not
- * kept yet, before the checkpoint that it is writing. */
+/* What becomes of the work that is not kept yet is known. */
+static void decide(struct orr_exec *exec, uint32_t job, bool lost)
+{
+    orr_exec__waste_decided(exec->wastes, job, lost);
+    if (exec->slows != NULL) {
+        orr_exec__waste_decided(exec->slows, job, !lost);
+    }
+}
+
+static struct orr_exec_wastes *slows_of(struct orr_exec *exec)
+{
+    if (exec->slows == NULL) {
+        exec->slows = orr_exec__wastes_open(exec->ledger->world.job_count);
+    }
+    return exec->slows;
+}
+
+/* A step from `before` is booked: where it took time for nothing, where it worked what is not kept
+ * yet, before the checkpoint that it is writing, and where a rate below the best took time away. Of
+ * work that the step both did and kept, all comes before what it did not keep. */
 static void note_step(struct orr_exec *exec, uint32_t job, struct orr_exec_job *before)
 {
     const struct orr_exec_job *j = &exec->jobs[job];
     const bool kept = j->time.useful != before->time.useful;
     const int64_t work = kept ? j->unsaved : j->unsaved - before->unsaved;
+    const int64_t slow = kept ? j->unsaved_slow : j->unsaved_slow - before->unsaved_slow;
+    const int64_t kept_slow = kept ? j->time.slow - before->time.slow - before->unsaved_slow : 0;
+    const orr_ms cost = orr_exec__terms(exec, job)->checkpoint_cost_ms;
+    const orr_ms written = j->pause == PAUSE_CHECKPOINT ? cost - (j->ready_ms - j->from_ms) : 0;
+    const orr_ms end = j->from_ms - written, start = work > 0 ? end - work / j->mgpu : end;
     orr_exec__waste(exec->wastes, job, before->from_ms, j->from_ms, wasted(j) - wasted(before));
     if (kept) {
-        orr_exec__waste_decided(exec->wastes, job, false);
+        decide(exec, job, false);
     }
     if (work > 0) {
-        const orr_ms cost = orr_exec__terms(exec, job)->checkpoint_cost_ms;
-        const orr_ms written = j->pause == PAUSE_CHECKPOINT ? cost - (j->ready_ms - j->from_ms) : 0;
-        const orr_ms end = j->from_ms - written;
-        orr_exec__waste_if_lost(exec->wastes, job, end - work / j->mgpu, end, work);
+        orr_exec__waste_if_lost(exec->wastes, job, start, end, work);
+    }
+    if (kept_slow > 0) {
+        orr_exec__waste(slows_of(exec), job, before->from_ms, start, kept_slow);
+    }
+    if (slow > 0) {
+        orr_exec__waste_if_lost(slows_of(exec), job, start, end, slow);
     }
     *before = *j;
 }
@@ -187,6 +198,25 @@ static void take_pause(struct orr_exec_job *j, orr_ms now)
     }
 }
 
+/* Works at one rate; true: it goes on at another before `now`. */
+static bool work_on(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms, orr_ms now)
+{
+    struct orr_exec_job *j = &exec->jobs[job];
+    if (!orr_exec__has_epochs(exec, job)) {
+        work(terms, j, orr_exec__target(exec, job), now);
+        return false;
+    }
+    if (!orr_exec__in_rounds(exec, job)) {
+        return work_stretch(exec, job, j, terms, now);
+    }
+    /* no checkpoints are written between epochs */
+    orr_ms slow = orr_exec__epochs_work(exec, job, j->from_ms, now);
+    j->unsaved += (now - j->from_ms) * j->mgpu;
+    j->unsaved_slow += slow * j->mgpu;
+    j->from_ms = now;
+    return false;
+}
+
 /* Works by its plan, until the work is to end. */
 static void work_by_plan(struct orr_exec *exec, uint32_t job, const struct orr_terms *terms,
                          orr_ms end)
@@ -198,8 +228,8 @@ static void work_by_plan(struct orr_exec *exec, uint32_t job, const struct orr_t
         take_pause(j, end);
         note_step(exec, job, &before);
     }
-    if (j->from_ms < end) {
-        work_on(exec, job, terms, end);
+    for (bool on = j->from_ms < end; on;) {
+        on = work_on(exec, job, terms, end);
         note_step(exec, job, &before);
     }
 }
@@ -254,7 +284,7 @@ void orr_exec__settle(struct orr_exec *exec, uint32_t job, orr_ms now)
 void orr_exec__keep(struct orr_exec *exec, uint32_t job)
 {
     save(&exec->jobs[job], exec->jobs[job].done, 0);
-    orr_exec__waste_decided(exec->wastes, job, false);
+    decide(exec, job, false);
 }
 
 void orr_exec__interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cause)
@@ -268,7 +298,7 @@ void orr_exec__interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cau
         (keeps ? orr_exec__epochs_save : orr_exec__epochs_back)(exec, job);
     }
     j->time.lost[cause] += j->unsaved;
-    orr_exec__waste_decided(exec->wastes, job, true);
+    decide(exec, job, true);
     j->unsaved = 0;
     j->unsaved_slow = 0;
     j->done = j->saved;
@@ -312,7 +342,8 @@ void orr_exec__foresee(const struct orr_exec *exec, uint32_t job, struct orr_exe
         take_pause(j, to);
     }
     if (j->from_ms < to && orr_exec__has_epochs(exec, job)) {
-        work_stretches(exec, job, j, terms, to);
+        while (work_stretch(exec, job, j, terms, to)) {
+        }
     } else if (j->from_ms < to) {
         work(terms, j, orr_exec__target(exec, job), to);
     }

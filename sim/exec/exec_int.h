@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* exec_int.h - what exec.c (plans), exec_book.c (books), exec_waste.c (where time went into
- * nothing), exec_epochs.c and exec_rate.c (rates) share. */
+ * nothing, or was slow), exec_epochs.c and exec_rate.c (rates) share. */
 #ifndef ORR_SIM_EXEC_INT_H
 #define ORR_SIM_EXEC_INT_H
 
@@ -50,7 +50,8 @@ struct orr_exec {
     struct orr_exec_job *jobs;
     struct orr_exec_rates *rates;
     struct orr_exec_epochs *epochs; /* NULL: no job works by epochs */
-    struct orr_exec_wastes *wastes;
+    struct orr_exec_wastes *wastes; /* lost, overhead, waiting */
+    struct orr_exec_wastes *slows;  /* of useful time: time.slow; NULL: no job was slow so far */
     struct orr_speed_change *speeds;
     uint32_t speed_count, speed_capacity;
 };
@@ -118,8 +119,9 @@ void orr_exec__waste(struct orr_exec_wastes *wastes, uint32_t job, orr_ms from, 
 /* It worked so much between two times, which nothing keeps yet. */
 void orr_exec__waste_if_lost(struct orr_exec_wastes *wastes, uint32_t job, orr_ms from, orr_ms to,
                              int64_t mgpu_ms);
-/* What is not kept yet is lost, or is kept. */
-void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool lost);
+/* What became of work is known: its rows stay, or are dropped. Work that is lost stays wasted; work
+ * that is kept stays slow. */
+void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool stays);
 
 /* --- epochs; for jobs that have some --- */
 

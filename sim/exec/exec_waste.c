@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* exec_waste.c - where GPU time went into nothing. Whether work is of use is known when a
- * checkpoint keeps it, or its job is interrupted; until then its stretches are a chain. */
+/* exec_waste.c - where GPU time went into nothing, and where useful time was slow. Whether work is
+ * of use is known when a checkpoint keeps it, or its job is interrupted; until then its stretches
+ * are a chain. */
 #include "exec_int.h"
+
+#include <math.h>
 
 #include <orrery/base/mem.h>
 
 struct orr_exec_wastes {
-    struct orr_waste *rows; /* those of 0 were kept after all */
+    struct orr_waste *rows; /* those of 0 were dropped */
     uint32_t count, capacity;
     uint32_t *unkept; /* per job: its last stretch of work that is not kept yet, + 1; 0: none */
-    uint32_t *last;   /* per job: its last row of time that is known to be wasted, + 1; 0: none */
+    uint32_t *last;   /* per job: its last row that is sure to stay, + 1; 0: none */
     uint32_t *spare;  /* per job: a row that was not needed, + 1; 0: none */
 };
 
@@ -24,19 +27,22 @@ struct orr_exec_wastes *orr_exec__wastes_open(uint32_t job_count)
 
 void orr_exec__wastes_close(struct orr_exec_wastes *wastes)
 {
-    orr_free(wastes->rows);
-    orr_free(wastes->unkept);
-    orr_free(wastes->last);
-    orr_free(wastes->spare);
-    orr_free(wastes);
+    if (wastes != NULL) {
+        orr_free(wastes->rows);
+        orr_free(wastes->unkept);
+        orr_free(wastes->last);
+        orr_free(wastes->spare);
+        orr_free(wastes);
+    }
 }
 
-/* Does a stretch go on from a row at the same rate? */
+/* Does a stretch go on from a row at the same rate? Amounts are whole numbers, rounded down: what
+ * that may take from each is no other rate. */
 static bool goes_on(const struct orr_waste *row, orr_ms from, orr_ms to, int64_t mgpu_ms)
 {
-    const orr_ms row_ms = row->to_ms - row->from_ms, ms = to - from;
-    return row->to_ms == from && row->mgpu_ms / row_ms == mgpu_ms / ms &&
-           row->mgpu_ms % row_ms == 0 && mgpu_ms % ms == 0;
+    const double row_ms = (double)(row->to_ms - row->from_ms), ms = (double)(to - from);
+    return row->to_ms == from &&
+           fabs((double)row->mgpu_ms / row_ms - (double)mgpu_ms / ms) * fmin(row_ms, ms) <= 2.0;
 }
 
 /* Makes `last`, the newest row of a chain (+ 1; 0: none), the one that has the stretch. */
@@ -78,18 +84,17 @@ void orr_exec__waste_if_lost(struct orr_exec_wastes *wastes, uint32_t job, orr_m
     }
 }
 
-void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool lost)
+void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool stays)
 {
-    for (uint32_t at = wastes->unkept[job]; at != 0 && !lost; at = wastes->rows[at - 1].before) {
+    for (uint32_t at = wastes->unkept[job]; at != 0 && !stays; at = wastes->rows[at - 1].before) {
         wastes->rows[at - 1].mgpu_ms = 0;
         wastes->spare[job] = at;
     }
     wastes->unkept[job] = 0;
 }
 
-const struct orr_waste *orr_exec_wastes(const struct orr_exec *exec, uint32_t *count)
+static const struct orr_waste *rows_of(struct orr_exec_wastes *wastes, uint32_t *count)
 {
-    struct orr_exec_wastes *wastes = exec->wastes;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < wastes->count; i++) {
         if (wastes->rows[i].mgpu_ms > 0) {
@@ -99,4 +104,15 @@ const struct orr_waste *orr_exec_wastes(const struct orr_exec *exec, uint32_t *c
     wastes->count = kept;
     *count = kept;
     return wastes->rows;
+}
+
+const struct orr_waste *orr_exec_wastes(const struct orr_exec *exec, uint32_t *count)
+{
+    return rows_of(exec->wastes, count);
+}
+
+const struct orr_waste *orr_exec_slows(const struct orr_exec *exec, uint32_t *count)
+{
+    *count = 0;
+    return exec->slows == NULL ? NULL : rows_of(exec->slows, count);
 }

@@ -6,17 +6,15 @@
 
 #include "account_int.h"
 
-/* The part of the time that a service's pods were held in which they were busy with requests:
+/* How long one of a service's pods would have been busy with the requests that were served by then:
  * while they load they are not, nor is a slot without one. */
-static double busy_part(const struct orr_world *world, const struct orr_run *run, uint32_t part,
-                        const struct orr_replica_life *life)
+static double busy_ms(const struct orr_world_service *service, const struct orr_replica_life *life,
+                      orr_ms until)
 {
-    const struct orr_world_service *service = world->parts[part].service;
     struct orr_service_load load;
-    orr_service_account(&service->plan, &service->rates, life->changes, life->count, 0, run->end_ms,
+    orr_service_account(&service->plan, &service->rates, life->changes, life->count, 0, until,
                         &load);
-    const double busy_ms = orr_service_busy_s(&service->plan, &load) * 1000.0 * service->pods;
-    return life->kept > 0 && busy_ms < (double)life->kept ? busy_ms / (double)life->kept : 1.0;
+    return orr_service_busy_s(&service->plan, &load) * 1000.0 * service->pods;
 }
 
 bool orr_account_may_idle(const struct orr_world *world)
@@ -28,17 +26,83 @@ bool orr_account_may_idle(const struct orr_world *world)
     return any;
 }
 
-/* What of a service's time was of use; what it held until its pods were bound waits. */
-static int64_t used_by(const struct orr_replica_lives *replicas, const struct orr_world *world,
-                       struct orr_run *run, uint32_t job, uint32_t part)
+/* What a service's pods held until they were bound was no use: they waited. */
+static void take_waiting(struct orr_run *run, const struct orr_replica_life *life)
 {
-    const struct orr_replica_life life = orr_replica_lives_of(replicas, part);
+    for (uint32_t s = 0; s < life->span_count; s++) {
+        const struct orr_replica_span *span = &life->spans[s];
+        const struct orr_placement *placement = &run->ledger->placements[span->placement];
+        const int64_t held =
+            orr_placement_held(run, placement, placement->since_ms, span->works_ms);
+        if (held > 0) {
+            orr_exec_take_waiting(run->exec, placement->job, placement->since_ms, span->works_ms,
+                                  held);
+        }
+    }
+}
+
+/* What bound pods of a service held between two times, in which they were busy so long; returns
+ * what of it they left idle. */
+static int64_t idle_between(struct orr_run *run, const struct orr_replica_life *life, orr_ms from,
+                            orr_ms to, double busy)
+{
+    int64_t held = 0, pods_ms = 0;
+    struct orr_waste idle = {.from_ms = to, .to_ms = from};
+    for (uint32_t s = 0; s < life->span_count; s++) {
+        const struct orr_replica_span *span = &life->spans[s];
+        const struct orr_placement *placement = &run->ledger->placements[span->placement];
+        const orr_ms since = span->works_ms > from ? span->works_ms : from;
+        const orr_ms until = span->end_ms < to ? span->end_ms : to;
+        if (since < until) {
+            held += orr_placement_held(run, placement, since, until);
+            pods_ms += (until - since) * placement->tasks;
+            idle.job = placement->job;
+            idle.from_ms = since < idle.from_ms ? since : idle.from_ms;
+            idle.to_ms = until > idle.to_ms ? until : idle.to_ms;
+        }
+    }
+    const double part = pods_ms > 0 ? busy / (double)pods_ms : 1.0;
+    idle.mgpu_ms = part < 1.0 ? held - (int64_t)((double)held * part) : 0;
+    if (idle.mgpu_ms > 0) {
+        run->idles = ORR_ROOM_FOR_ONE(run->idles, run->idle_count, run->idle_capacity);
+        run->idles[run->idle_count++] = idle;
+    }
+    return idle.mgpu_ms;
+}
+
+/* What a service left idle before the window, in it and after it, each by the requests that it
+ * served then. */
+static int64_t idle_of_service(const struct orr_replica_lives *replicas,
+                               const struct orr_world *world, struct orr_run *run, uint32_t part)
+{
+    const struct orr_world_service *service = world->parts[part].service;
+    struct orr_replica_life life = orr_replica_lives_of(replicas, part);
+    const orr_ms cuts[] = {run->fold.window_start_ms, run->fold.window_end_ms, run->end_ms};
+    orr_ms from = 0;
+    double before = 0.0;
+    int64_t idle = 0;
+    take_waiting(run, &life);
+    for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
+        const orr_ms to = cuts[c] < run->end_ms ? cuts[c] : run->end_ms;
+        if (from < to) {
+            const double busy = busy_ms(service, &life, to);
+            idle += idle_between(run, &life, from, to, busy - before);
+            before = busy;
+            from = to;
+        }
+    }
+    orr_replica_life_release(&life);
+    return idle;
+}
+
+double orr_account_idle_part(const struct orr_world *world, const struct orr_run *run, uint32_t job)
+{
+    const struct orr_job_spec *spec = &world->specs[job];
     const struct orr_job_time *time = orr_account_of(run, job);
-    orr_exec_set_waiting(run->exec, job, life.waiting);
-    const int64_t used =
-        (int64_t)((double)(time->useful - time->slow) * busy_part(world, run, part, &life));
-    orr_free(life.changes);
-    return used;
+    const int64_t full = time->useful - time->slow;
+    return world->terms.items[spec->terms].service == 0 && full > 0
+               ? (double)time->idle / (double)full
+               : 0.0;
 }
 
 void orr_account__idle(const struct orr_world *world, struct orr_run *run)
@@ -48,14 +112,13 @@ void orr_account__idle(const struct orr_world *world, struct orr_run *run)
         const struct orr_job_spec *spec = &world->specs[j];
         const struct orr_terms *terms = &world->terms.items[spec->terms];
         const struct orr_job_time *time = orr_account_of(run, j);
-        int64_t full = time->useful - time->slow, used = full;
+        const int64_t full = time->useful - time->slow;
         if (terms->service > 0) {
-            used = used_by(replicas, world, run, j, terms->service - 1);
-            full = time->useful - time->slow;
+            orr_account__set_idle(run, j,
+                                  idle_of_service(replicas, world, run, terms->service - 1));
         } else if (spec->kind == ORR_KIND_INTERACTIVE) {
-            used = orr_part_of(full, terms->busy_ppm);
+            orr_account__set_idle(run, j, full - orr_part_of(full, terms->busy_ppm));
         }
-        orr_account__set_idle(run, j, used < full ? full - used : 0);
     }
     orr_replica_lives_close(replicas);
 }

@@ -156,6 +156,7 @@ struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *rep
     const uint32_t job = replicas->job_of_part[part];
     struct orr_replica_life life = {0};
     struct changes changes = {0};
+    uint32_t room = 0;
     if (job == ORR_NONE) {
         return life;
     }
@@ -163,12 +164,12 @@ struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *rep
          i < orr_by_job_first(&replicas->placements, job + 1); i++) {
         const uint32_t p = replicas->placements.rows[i];
         const struct orr_placement *placement = &run->ledger->placements[p];
-        const orr_ms left = left_ms(replicas, p), since = placement->since_ms;
+        const orr_ms left = left_ms(replicas, p);
         const orr_ms end = left != ORR_MS_NONE ? left : orr_account__end_of(run, placement);
         const orr_ms begin = begin_of(replicas, placement);
-        const orr_ms works = begin < end ? begin : end;
-        life.kept += (end - works) * placement->tasks;
-        life.waiting += orr_placement_held(run, placement, since, works);
+        life.spans = ORR_ROOM_FOR_ONE(life.spans, life.span_count, room);
+        life.spans[life.span_count++] =
+            (struct orr_replica_span){p, begin < end ? begin : end, end};
         add_life(&changes, begin + service->load_ms, end, placement->tasks);
     }
     orr_sort(changes.items, changes.count, sizeof *changes.items, by_time, NULL);
@@ -176,4 +177,11 @@ struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *rep
     life.changes = changes.items;
     life.count = changes.count;
     return life;
+}
+
+void orr_replica_life_release(struct orr_replica_life *life)
+{
+    orr_free(life->changes);
+    orr_free(life->spans);
+    *life = (struct orr_replica_life){0};
 }

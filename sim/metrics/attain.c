@@ -49,12 +49,12 @@ static void count_requests(const struct orr_world *world, const struct orr_run *
                            const struct orr_summary *summary, struct orr_attainment *out)
 {
     const struct orr_world_service *service = world->parts[part].service;
-    const struct orr_replica_life life = orr_replica_lives_of(replicas, part);
+    struct orr_replica_life life = orr_replica_lives_of(replicas, part);
     orr_service_account(&service->plan, &service->rates, life.changes, life.count,
                         summary->window_start_ms > 0 ? summary->window_start_ms : 0, run->end_ms,
                         &out->load);
     out->attained = out->load.offered > 0.0 ? out->load.in_time / out->load.offered : (double)NAN;
-    orr_free(life.changes);
+    orr_replica_life_release(&life);
 }
 
 static void count_left(const struct orr_world *world, const struct orr_run *run,

@@ -3,64 +3,74 @@
  * which no number of the window holds. */
 #include <math.h>
 
+#include <orrery/base/mem.h>
 #include <orrery/sim/account.h>
 
 #include "summary_int.h"
 
 #define MGPU_MS_PER_GPU_H 3.6e9
 
-/* Per job what it held for nothing in a stretch, where that is known. Caller frees. */
-static double *wasted_in(const struct orr_world *world, const struct orr_run *run,
-                         struct orr_stretch stretch)
+struct vain { /* mGPU x ms of a stretch */
+    const struct orr_world *world;
+    const struct orr_run *run;
+    struct orr_stretch stretch;
+    double all, *of_shard;
+};
+
+static void add_vain(struct vain *vain, uint32_t job, double mgpu_ms)
 {
-    double *wasted = orr_zalloc(world->job_count + (size_t)1, sizeof *wasted);
-    uint32_t count;
-    const struct orr_waste *wastes = orr_account_wastes(run, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct orr_waste *w = &wastes[i];
-        const orr_ms from = w->from_ms > stretch.from_ms ? w->from_ms : stretch.from_ms;
-        const orr_ms to = w->to_ms < stretch.to_ms ? w->to_ms : stretch.to_ms;
-        if (from < to) {
-            wasted[w->job] +=
-                (double)w->mgpu_ms * ((double)(to - from) / (double)(w->to_ms - w->from_ms));
-        }
-    }
-    return wasted;
+    vain->all += mgpu_ms;
+    vain->of_shard[orr_summary__shard_of(vain->world, job)] += mgpu_ms;
 }
 
-/* Of the rest of its time, what part a job did not use: slow, idle, or where is not known. */
-static double unused_part(const struct orr_job_time *time, double wasted)
+/* What rows have in the stretch. Of a session, what is not in any is idle for a part of it. */
+static void add_rows(struct vain *vain, const struct orr_waste *rows, uint32_t count)
 {
-    const double rest = (double)orr_job_time_sum(time) - wasted;
-    const double good = (double)orr_job_time_good(time);
-    return rest > good ? (rest - good) / rest : 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_waste *w = &rows[i];
+        const orr_ms from = w->from_ms > vain->stretch.from_ms ? w->from_ms : vain->stretch.from_ms;
+        const orr_ms to = w->to_ms < vain->stretch.to_ms ? w->to_ms : vain->stretch.to_ms;
+        if (from < to) {
+            const double part = (double)(to - from) / (double)(w->to_ms - w->from_ms);
+            add_vain(vain, w->job,
+                     (double)w->mgpu_ms * part *
+                         (1.0 - orr_account_idle_part(vain->world, vain->run, w->job)));
+        }
+    }
+}
+
+static void add_sessions(struct vain *vain)
+{
+    const struct orr_ledger *ledger = vain->run->ledger;
+    for (uint32_t p = 0; p < ledger->placement_count; p++) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const double part = orr_account_idle_part(vain->world, vain->run, placement->job);
+        if (part > 0.0) {
+            add_vain(vain, placement->job,
+                     part * (double)orr_placement_held(vain->run, placement, vain->stretch.from_ms,
+                                                       vain->stretch.to_ms));
+        }
+    }
 }
 
 double orr_summary__vain(const struct orr_world *world, const struct orr_run *run,
-                         struct orr_stretch stretch, uint32_t shard)
+                         struct orr_stretch stretch, double *of_shard)
 {
-    const struct orr_ledger *ledger = run->ledger;
-    double vain = 0.0;
+    struct vain vain = {
+        .world = world, .run = run, .stretch = stretch, .all = 0.0, .of_shard = of_shard};
+    uint32_t count;
     if (run->exec == NULL && run->times == NULL) {
-        return vain;
+        return 0.0;
     }
-    double *all = wasted_in(world, run, (struct orr_stretch){ORR_MS_NONE, ORR_MS_NEVER});
-    double *here = wasted_in(world, run, stretch);
-    int64_t *held = orr_zalloc(world->job_count + (size_t)1, sizeof *held);
-    for (uint32_t p = 0; p < ledger->placement_count; p++) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        held[placement->job] += orr_placement_held(run, placement, stretch.from_ms, stretch.to_ms);
+    const struct orr_waste *rows = orr_account_wastes(run, &count);
+    add_rows(&vain, rows, count);
+    rows = orr_account_slows(run, &count);
+    add_rows(&vain, rows, count);
+    add_rows(&vain, run->idles, run->idle_count);
+    if (orr_account_may_idle(world)) {
+        add_sessions(&vain);
     }
-    for (uint32_t j = 0; j < world->job_count; j++) {
-        if (held[j] > 0 && (shard == ORR_NONE || orr_summary__shard_of(world, j) == shard)) {
-            vain +=
-                here[j] + ((double)held[j] - here[j]) * unused_part(orr_account_of(run, j), all[j]);
-        }
-    }
-    orr_free(all);
-    orr_free(here);
-    orr_free(held);
-    return vain;
+    return vain.all;
 }
 
 double orr_summary__out(const struct orr_world *world, const struct orr_run *run,
@@ -96,7 +106,9 @@ static struct orr_phase_summary phase_of(const struct orr_world *world, const st
         held += (double)orr_placement_held(run, &run->ledger->placements[p], stretch.from_ms,
                                            stretch.to_ms);
     }
-    double good = held - orr_summary__vain(world, run, stretch, ORR_NONE);
+    double *vain = orr_zalloc(run->fold.shard_count, sizeof *vain);
+    double good = held - orr_summary__vain(world, run, stretch, vain);
+    orr_free(vain);
     phase.gpu_h = held / MGPU_MS_PER_GPU_H;
     phase.gpu_available = capacity > 0.0 ? available / capacity : (double)NAN;
     phase.gpu_occupancy = available > 0.0 ? held / available : (double)NAN;

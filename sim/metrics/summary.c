@@ -284,9 +284,9 @@ static bool is_entitled(double allocated, double share)
     return share > 1.0 && share > 1e-9 * allocated;
 }
 
-/* ORR_NONE: all shards. */
+/* ORR_NONE: all shards. `vain`: what they held without using it, mGPU x ms. */
 static struct fairness fairness_of(const struct orr_world *world, const struct orr_run *run,
-                                   const struct orr_summary *summary, uint32_t shard)
+                                   const struct orr_summary *summary, uint32_t shard, double vain)
 {
     double sum = 0.0, squares = 0.0, sat = 0.0, sat_squares = 0.0, held = 0.0;
     struct fairness f = {0};
@@ -329,15 +329,17 @@ static struct fairness fairness_of(const struct orr_world *world, const struct o
     f.capacity_gpu_h = capacity / MGPU_MS_PER_GPU_H;
     f.available = capacity > 0.0 ? available / capacity : (double)NAN;
     f.occupancy = available > 0.0 ? held / available : (double)NAN;
-    f.goodput = available > 0.0 ? (held - orr_summary__vain(world, run, window, shard)) / available
-                                : (double)NAN;
+    f.goodput = available > 0.0 ? (held - vain) / available : (double)NAN;
     return f;
 }
 
 static void sum_fairness(const struct orr_world *world, const struct orr_run *run,
                          struct orr_summary *summary)
 {
-    struct fairness f = fairness_of(world, run, summary, ORR_NONE);
+    const struct orr_stretch window = {summary->window_start_ms, summary->window_end_ms};
+    double *vain = orr_zalloc(summary->shard_count, sizeof *vain);
+    struct fairness f =
+        fairness_of(world, run, summary, ORR_NONE, orr_summary__vain(world, run, window, vain));
     summary->fairness_jain = f.jain;
     summary->fairness_satisfaction = f.satisfaction;
     summary->share_deviation = f.deviation;
@@ -350,7 +352,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
     summary->gpu_goodput = f.goodput;
     for (uint32_t s = 0; s < summary->shard_count; s++) {
         struct orr_shard_summary *shard = &summary->shards[s];
-        f = fairness_of(world, run, summary, s);
+        f = fairness_of(world, run, summary, s, vain[s]);
         shard->gpus = run->ledger->shards[s].most_gpus;
         shard->fairness_jain = f.jain;
         shard->share_deviation = f.deviation;
@@ -361,6 +363,7 @@ static void sum_fairness(const struct orr_world *world, const struct orr_run *ru
         shard->gpu_goodput = f.goodput;
         shard->available[ORR_SHARE_GPU] = f.there;
     }
+    orr_free(vain);
 }
 
 /* A row for each kind of which jobs of the queue came in the run, in the window or before it: what

@@ -93,11 +93,12 @@ static inline orr_ms orr_summary__seen_until(const struct orr_run *run, uint32_t
     return state->phase == ORR_JOB_WITHDRAWN ? state->end_ms : run->end_ms;
 }
 
-/* GPU time of a stretch that went into nothing, mGPU x ms; of a shard, or ORR_NONE: of all. What
- * was wasted is where it was; what else a job did not use is spread evenly over its other time. */
+/* GPU time of a stretch that went into nothing, was slow or left idle, mGPU x ms: of all, and added
+ * to what `of_shard` has of each shard. */
 double orr_summary__vain(const struct orr_world *world, const struct orr_run *run,
-                         struct orr_stretch stretch, uint32_t shard);
-/* The same of nodes while they were not part of the cluster (`away`), or were down. */
+                         struct orr_stretch stretch, double *of_shard);
+/* GPU time of a stretch of nodes while they were not part of the cluster (`away`), or were down; of
+ * a shard, or ORR_NONE: of all. */
 double orr_summary__out(const struct orr_world *world, const struct orr_run *run,
                         struct orr_stretch stretch, uint32_t shard, bool away);
 /* Fills in `phases`: what came before the window and after it. */

@@ -225,6 +225,14 @@ CREATE TABLE waste(
   from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,
   mgpu_ms INTEGER NOT NULL          -- mGPU x ms
 );
+CREATE TABLE unused(
+  -- Between two times so much of the useful time of the job was slow or idle, evenly, as in job_time; but for sessions,
+  -- which are idle for the same part of all the time that they work.
+  job INTEGER NOT NULL,
+  part TEXT NOT NULL,               -- slow; idle: of a service, before the window, in it or after it
+  from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,
+  mgpu_ms INTEGER NOT NULL          -- mGPU x ms
+);
 CREATE TABLE rate(
   -- From at_ms on, while it worked, the job progressed so fast. Only of jobs with a profile, and of those
   -- that shared the time of a device. Epochs of a profile are not in it.

@@ -544,6 +544,30 @@ static enum orr_status write_wastes(sqlite3 *db, const struct orr_store_input *i
     return writer_close(&w);
 }
 
+static void put_unused(struct writer *w, const char *part, const struct orr_waste *rows,
+                       uint32_t count)
+{
+    for (uint32_t i = 0; i < count && w->status == ORR_OK; i++) {
+        put_int(w, rows[i].job);
+        put_text(w, part);
+        put_int(w, rows[i].from_ms);
+        put_int(w, rows[i].to_ms);
+        put_int(w, rows[i].mgpu_ms);
+        put_row(w);
+    }
+}
+
+static enum orr_status write_unused(sqlite3 *db, const struct orr_store_input *in,
+                                    struct orr_err *err)
+{
+    struct writer w = writer_open(db, orr_store_sql__unused, err);
+    uint32_t count;
+    const struct orr_waste *slows = orr_account_slows(in->run, &count);
+    put_unused(&w, "slow", slows, count);
+    put_unused(&w, "idle", in->run->idles, in->run->idle_count);
+    return writer_close(&w);
+}
+
 static void put_metric(const struct orr_metric *metric, void *context)
 {
     struct writer *w = context;
@@ -629,6 +653,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_suspensions,
                                                   write_times,
                                                   write_wastes,
+                                                  write_unused,
                                                   write_outages,
                                                   write_metrics,
                                                   orr_store__write_expectations,

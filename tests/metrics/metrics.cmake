@@ -1,5 +1,5 @@
 # Metrics made again from raw rows by SQL, and examples worked by hand.
-set(recompute before scaling ties rates fifo easy kai stories books mig elastic shards warmup drain at_once cut documented notices patience energy)
+set(recompute before when scaling ties rates fifo easy kai stories books mig elastic shards warmup drain at_once cut documented notices patience energy)
 set(recompute_shares absent down jain never never_debt never_share own_others owners promises resources room debt shares spread)
 foreach(script recompute recompute_shares)
   foreach(name ${${script}})

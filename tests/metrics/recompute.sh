@@ -142,7 +142,42 @@ case_rates() {
         FROM (SELECT r.*, coalesce(lead(r.at_ms) OVER (PARTITION BY r.job ORDER BY r.at_ms), j.end_ms, (SELECT end_ms FROM run)) AS to_ms, j.mgpu
               FROM rate AS r JOIN job AS j ON j.id = r.job WHERE j.attempts = 1 AND j.evictions = 0) AS w
         JOIN job_time AS t ON t.job = w.job GROUP BY w.job)"
+    has "count(*) > 0 AND sum(abs(made - slow) > rates + held / 1e6) = 0 FROM ( -- the same of what is in the window
+        SELECT coalesce((SELECT sum(u.mgpu_ms * 1.0 * max(0, min(u.to_ms, r.window_end_ms) - max(u.from_ms, r.window_start_ms)) / (u.to_ms - u.from_ms))
+                         FROM unused AS u CROSS JOIN run AS r WHERE u.job = w.job AND u.part = 'slow'), 0) AS slow, count(*) AS rates, sum(w.mgpu * 1.0 * (w.to_ms - w.at_ms)) AS held,
+               sum(w.mgpu * 1.0 * max(0, min(w.to_ms, w.window_end_ms) - max(w.at_ms, w.window_start_ms)) * max(0, 1 - w.rate_ppm * 1.0 / w.best_ppm)) AS made
+        FROM (SELECT r.*, coalesce(lead(r.at_ms) OVER (PARTITION BY r.job ORDER BY r.at_ms), j.end_ms, s.end_ms) AS to_ms, j.mgpu, s.window_start_ms, s.window_end_ms
+              FROM rate AS r JOIN job AS j ON j.id = r.job CROSS JOIN run AS s WHERE j.attempts = 1 AND j.evictions = 0) AS w GROUP BY w.job)"
     has "g.value < o.value FROM metric AS g JOIN metric AS o ON o.name = 'gpu_occupancy' AND g.name = 'gpu_goodput'"
+}
+
+# Held by hand: goodput is of the time that it is about. a is alone on the device for 500 s, then b shares it and both go at
+# half their speed; the service has requests for half of its time for 500 s, and none later.
+case_when() {
+    printf 'job,submit_s,run_s,gpu_fraction,queue\na,0,1000,0.5,q\nb,500,1000,0.5,q\nc,1000,1,0.5,q\n' >trace.csv
+    cat >run.yaml <<YAML
+cluster: {pools: {p: {nodes: 1, gpus: 1}}}
+queues: {q: {gpu: [1, 1, unlimited]}}
+execution: {sharing: time_sliced}
+workload: [{name: t, trace: trace.csv}]
+policy: fifo
+warmup: 500s
+YAML
+    holds 50 run.yaml --check-books
+    has "count(*) > 0 FROM unused WHERE part = 'slow'"
+    has "abs(value - 0.5) < 1e-9 FROM metric WHERE name = 'phase_gpu_goodput' AND label = 'phase=warm-up'"
+    has "value = 1 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+    has "abs(value - 0.5) < 1e-9 FROM metric WHERE name = 'gpu_goodput' AND scope = 'all'"
+    printf 'time_s,rate\n0,0.5\n500,0\n1000,0\n' >rate.csv
+    printf 'job,submit_s,run_s,gpus,queue\nlast,1000,1,1,q\n' >trace.csv
+    sed -i 's/gpus: 1/gpus: 2/; s/^workload: .*/horizon: 1500s\nworkload:/; /sharing/d' run.yaml
+    sed -i '/^workload/a - {name: t, trace: trace.csv}\n- {name: s, kind: inference, queue: q, service: {gpus_per_pod: 1, replicas: 1, rate: rate.csv, service_time: 1s, load: 0s}}' run.yaml
+    for policy in fifo kai; do
+        holds 50 run.yaml --policy $policy --check-books
+        has "count(*) = 1 AND abs(value - 0.25) < 0.002 FROM metric WHERE name = 'phase_gpu_goodput' AND label = 'phase=warm-up'"
+        has "count(*) = 1 AND value < 0.002 FROM metric WHERE name = 'gpu_goodput' AND scope = 'all'"
+        has "abs(value - 0.5) < 0.002 FROM metric WHERE name = 'gpu_occupancy' AND scope = 'all'"
+    done
 }
 
 # Half of the jobs leave when they have waited long enough; waits are censored there.

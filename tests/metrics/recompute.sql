@@ -324,14 +324,15 @@ CREATE TEMP TABLE calm AS SELECT at_ms FROM moment GROUP BY at_ms HAVING max(abl
 UPDATE moment SET share = alloc WHERE leaf AND at_ms IN (SELECT at_ms FROM calm);
 
 -- ---- fairness, occupancy ----
--- What was held in vain: what was wasted where it was, and of the rest of a job evenly what it did not use, as a rate of
--- mGPU from start_ms to to_ms; what is wasted of a stretch is taken from the rest there.
+-- What was held in vain, as a rate of mGPU from start_ms to to_ms: what was wasted, slow or idle where it was; sessions
+-- leave a part of all the time idle in which they work at the best rate.
 CREATE TEMP TABLE vainly AS
-WITH e AS (SELECT s.job, s.total, s.good, coalesce((SELECT sum(w.mgpu_ms) FROM main.waste AS w WHERE w.job = s.job), 0) AS known FROM spent AS s),
-k AS (SELECT job, max(0.0, (total - known - good) * 1.0 / max(1, total - known)) AS part FROM e)
-SELECT w.job, w.from_ms AS start_ms, w.to_ms, w.mgpu_ms * (1.0 - k.part) / (w.to_ms - w.from_ms) AS mgpu FROM main.waste AS w JOIN k ON k.job = w.job
+WITH k AS (SELECT t.job, t.idle * 1.0 / (t.useful - t.slow) AS part FROM job_time AS t JOIN job AS j ON j.id = t.job JOIN kind AS k ON k.id = j.kind
+           WHERE k.name = 'interactive' AND t.idle > 0)
+SELECT w.job, w.from_ms AS start_ms, w.to_ms, w.mgpu_ms * (1.0 - coalesce(k.part, 0)) / (w.to_ms - w.from_ms) AS mgpu
+FROM (SELECT job, from_ms, to_ms, mgpu_ms FROM main.waste UNION ALL SELECT job, from_ms, to_ms, mgpu_ms FROM unused) AS w LEFT JOIN k ON k.job = w.job
 UNION ALL
-SELECT h.job, h.start_ms, h.to_ms, h.mgpu * k.part FROM held AS h JOIN k ON k.job = h.job WHERE k.part > 0;
+SELECT h.job, h.start_ms, h.to_ms, h.mgpu * k.part FROM held AS h JOIN k ON k.job = h.job;
 CREATE TEMP TABLE vain AS
 SELECT x.shard, x.held, coalesce(w.vain, 0) AS vain
 FROM (SELECT l.shard, sum(h.inside_ms * h.mgpu) AS held FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue GROUP BY l.shard) AS x
@@ -1227,6 +1228,12 @@ FROM run AS r LEFT JOIN settled AS s WHERE r.warmup <> 'stated' AND made <> stor
 UNION ALL
 SELECT 'job ' || s.job AS what, 'held' AS name, sum((h.to_ms - h.start_ms) * h.mgpu) AS made, s.total AS stored
 FROM spent AS s LEFT JOIN held AS h ON h.job = s.job GROUP BY s.job HAVING made IS NOT stored
+UNION ALL
+SELECT 'job ' || s.job, 'waste', coalesce((SELECT sum(w.mgpu_ms) FROM main.waste AS w WHERE w.job = s.job), 0) AS made, s.total - s.useful FROM spent AS s WHERE made <> s.total - s.useful
+UNION ALL
+SELECT 'job ' || t.job, u.part, coalesce((SELECT sum(w.mgpu_ms) FROM unused AS w WHERE w.job = t.job AND w.part = u.part), 0) AS made, CASE u.part WHEN 'slow' THEN t.slow ELSE t.idle END AS stored
+FROM job_time AS t JOIN job AS j ON j.id = t.job JOIN kind AS k ON k.id = j.kind CROSS JOIN (SELECT 'slow' AS part UNION ALL SELECT 'idle') AS u
+WHERE made <> stored AND NOT (k.name = 'interactive' AND u.part = 'idle')
 UNION ALL
 SELECT 'room at ' || m.at_ms, x.name, x.made, x.stored FROM room AS m LEFT JOIN span_room AS s ON s.nr = m.rowid
 JOIN (SELECT 'idle_mgpu' AS name, r.rowid AS nr, s.idle / s.ms AS made, r.idle_mgpu AS stored FROM room AS r JOIN span_room AS s ON s.nr = r.rowid

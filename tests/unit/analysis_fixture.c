@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <orrery/analysis/results.h>
 #include <orrery/analysis/views.h>
 
 extern const char fixture_schema[];
@@ -62,7 +63,9 @@ sqlite3 *fixture_open(const char *path)
     fixture_exec(db, "PRAGMA journal_mode = off; PRAGMA synchronous = off");
     fixture_exec(db, fixture_schema);
     fixture_exec(db, orr_views_sql);
-    fixture_exec(db, "PRAGMA user_version = 23");
+    char version[60];
+    (void)snprintf(version, sizeof version, "PRAGMA user_version = %d", ORR_RESULTS_VERSION);
+    fixture_exec(db, version);
     return db;
 }
 

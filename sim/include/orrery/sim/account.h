@@ -30,21 +30,31 @@ struct orr_replica_lives *orr_replica_lives_open(const struct orr_world *world,
                                                  const struct orr_run *run);
 void orr_replica_lives_close(struct orr_replica_lives *replicas);
 
+struct orr_replica_span { /* of the pods of a placement: held from its since_ms on */
+    uint32_t placement;
+    orr_ms works_ms, end_ms; /* bound; they leave or are gone */
+};
+
 struct orr_replica_life {               /* of a part of the workload that is a service */
     struct orr_service_change *changes; /* replicas that began and ceased to serve, by time */
-    uint32_t count;
-    int64_t kept;    /* pods x ms that they were held and bound, until they left */
-    int64_t waiting; /* mGPU x ms that pods held until they were bound */
+    struct orr_replica_span *spans;
+    uint32_t count, span_count;
 };
-/* The caller frees its changes. */
 struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *replicas,
                                              uint32_t part);
+void orr_replica_life_release(struct orr_replica_life *life);
 
 /* What a job held, by what became of it. All zero: nothing, or all of it was useful. */
 const struct orr_job_time *orr_account_of(const struct orr_run *run, uint32_t job);
 
 /* Where time went into nothing: see orr_exec_wastes. */
 const struct orr_waste *orr_account_wastes(const struct orr_run *run, uint32_t *count);
+/* Where useful time was slow: see orr_exec_slows. */
+const struct orr_waste *orr_account_slows(const struct orr_run *run, uint32_t *count);
+/* The part of the time that it worked, at the best rate, which a session left its devices idle: the
+ * same all the time. Of other jobs 0; where services were idle is in run->idles. */
+double orr_account_idle_part(const struct orr_world *world, const struct orr_run *run,
+                             uint32_t job);
 
 /* No gang goes on below its minimum for longer than its stale grace, graces of its pods apart.
  * And GPU-time is conserved: of each device, allocated, idle and down time add up to that of the

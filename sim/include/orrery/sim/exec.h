@@ -139,13 +139,15 @@ int64_t orr_exec_rate_at(struct orr_exec *exec, uint32_t job, const struct orr_s
                          uint32_t count);
 /* Once the run is over: what of its useful time it left its devices idle. */
 void orr_exec_set_idle(struct orr_exec *exec, uint32_t job, int64_t idle);
-/* Once the run is over: what of a service's useful time its pods waited to be bound. */
-void orr_exec_set_waiting(struct orr_exec *exec, uint32_t job, int64_t waiting);
+/* Once the run is over: in this part of a service's useful time pods of it waited to be bound. */
+void orr_exec_take_waiting(struct orr_exec *exec, uint32_t job, orr_ms from, orr_ms to,
+                           int64_t mgpu_ms);
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);
-/* Where time went into nothing, once the run is over: what a job lost, its overhead and waiting,
- * but for what its pods waited to be bound to a service. Stretches of a job do not overlap unless
- * some of its pods leave. */
+/* Where time went into nothing, once the run is over: what a job lost, its overhead and waiting.
+ * Stretches of a job do not overlap unless some of its pods leave, or it is a service. */
 const struct orr_waste *orr_exec_wastes(const struct orr_exec *exec, uint32_t *count);
+/* Where a rate below the best took some of useful time away, once the run is over: time.slow. */
+const struct orr_waste *orr_exec_slows(const struct orr_exec *exec, uint32_t *count);
 /* In order of time: of jobs with a profile, and of those that share a device's time. */
 const struct orr_speed_change *orr_exec_speeds(const struct orr_exec *exec, uint32_t *count);
 
