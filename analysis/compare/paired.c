@@ -148,6 +148,15 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
     return paired;
 }
 
+/* What the exact sign test says, two-sided: 1 or -1 where so many pairs that went one way and the
+ * other are less likely than 1 - level of even odds; 0: they may be chance. */
+static int test_signs(uint32_t more, uint32_t less, double level)
+{
+    const uint32_t most = more > less ? more : less;
+    const double p = most > 0 ? 2 * gsl_cdf_binomial_Q(most - 1, 0.5, more + less) : 1;
+    return p > 1 - level ? 0 : more > less ? 1 : -1;
+}
+
 struct orr_paired orr_paired_readings(const struct orr_reading *base,
                                       const struct orr_reading *other, uint32_t count, double level)
 {
@@ -155,6 +164,7 @@ struct orr_paired orr_paired_readings(const struct orr_reading *base,
            *b = orr_alloc(count + (size_t)1, sizeof *b);
     struct orr_paired seen = {0};
     double base_sum = 0, other_sum = 0;
+    uint32_t more = 0, less = 0;
     for (uint32_t i = 0; i < count; i++) {
         const bool base_open = isinf(base[i].value), other_open = isinf(other[i].value);
         const bool has_base = !isnan(base[i].value), has_other = !isnan(other[i].value);
@@ -165,6 +175,8 @@ struct orr_paired orr_paired_readings(const struct orr_reading *base,
             seen.lost += !base_open && other_open ? 1 : 0;
             seen.found += base_open && !other_open ? 1 : 0;
             seen.neither += base_open && other_open ? 1 : 0;
+            more += other[i].value > base[i].value ? 1 : 0;
+            less += other[i].value < base[i].value ? 1 : 0;
             base_sum += base_open ? base[i].at_least : base[i].value;
             other_sum += other_open ? other[i].at_least : other[i].value;
         }
@@ -176,6 +188,7 @@ struct orr_paired orr_paired_readings(const struct orr_reading *base,
     paired.found = seen.found;
     paired.neither = seen.neither;
     paired.missing = seen.missing;
+    paired.signs = test_signs(more, less, level);
     const uint32_t pairs = orr_paired_pairs(&paired);
     if (pairs > paired.n) {
         paired.base_mean = base_sum / pairs;
@@ -186,14 +199,15 @@ struct orr_paired orr_paired_readings(const struct orr_reading *base,
 
 int orr_paired_order(const struct orr_paired *p)
 {
-    const bool more = p->low > 0, less = p->high < 0; /* false of NAN */
-    if (p->lost > p->found) {
-        return 1;
+    const int others = (p->low > 0) - (p->high < 0); /* 0 of NAN */
+    const uint32_t pairs = orr_paired_pairs(p);
+    if (p->lost + p->found == 0) {
+        return others;
     }
-    if (p->found > 0) {
-        return p->lost > 0 || more ? 0 : -1;
+    if (p->lost == pairs || p->found == pairs || (p->lost > 0 && p->found > 0)) {
+        return p->lost == pairs ? 1 : p->found == pairs ? -1 : p->signs;
     }
-    return more ? 1 : less ? -1 : 0;
+    return others == (p->lost > 0 ? 1 : -1) ? others : p->signs;
 }
 
 int orr_paired_order_as_is(const struct orr_paired *p)

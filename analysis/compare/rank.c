@@ -252,7 +252,7 @@ static double harm_of(const struct orr_compare_metric *metric, const struct orr_
     const double size = metric->gpu_h > 0 ? metric->gpu_h : 1;
     double part = more > 0 ? p->difference / more : 0;
     if (p->lost + p->found > 0) {
-        part = p->lost > 0 ? 2 : -2; /* before and behind all numbers */
+        part = 2 * orr_paired_order_as_is(p); /* before and behind all numbers */
     }
     return isnan(part) || metric->better == ORR_BETTER_NEITHER
                ? 0

@@ -3,7 +3,8 @@
  *
  * A quantile that was not reached is more than any number: fewer jobs started (or ended) than it
  * takes. A pair in which one side alone did not reach it has no difference that could be averaged,
- * and is counted instead: `lost`, `found`. Such counts come before the interval of the other pairs.
+ * and is counted instead: `lost`, `found`. All it has is a sign, by which the pairs are tested
+ * then.
  */
 #ifndef ORR_ANALYSIS_PAIRED_H
 #define ORR_ANALYSIS_PAIRED_H
@@ -23,6 +24,7 @@ struct orr_paired {   /* other minus base, over n pairs */
     uint32_t found;   /* in which the other alone did */
     uint32_t neither; /* in which neither did */
     uint32_t missing; /* in which one side has no value: no jobs to have one of */
+    int signs;        /* of all pairs: 1: more often more than chance explains, -1: less; else 0 */
     /* Over all these pairs but `missing`, what was not reached counted as `at_least`; without any,
      * over what each side has. */
     double base_mean;
@@ -49,9 +51,9 @@ static inline uint32_t orr_paired_pairs(const struct orr_paired *p)
 {
     return p->n + p->lost + p->found + p->neither;
 }
-/* What is shown beyond chance: 1: the other has more, -1: less, 0: neither. More pairs lost than
- * found are more whatever the others say; found and none lost are less unless the others say more.
- */
+/* What is shown beyond chance: 1: the other has more, -1: less, 0: neither. By the interval, unless
+ * pairs are lost or found: then by the signs of all pairs, or by the interval of the others where
+ * these alone show the same; what all pairs lost, or found, is shown. */
 int orr_paired_order(const struct orr_paired *p);
 /* The same where one pair without an interval counts as it stands. */
 int orr_paired_order_as_is(const struct orr_paired *p);
