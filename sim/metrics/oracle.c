@@ -67,6 +67,67 @@ static void heap_remove(struct orr_oracle *oracle, struct orr_siblings *group, u
     }
 }
 
+/* --- groups of siblings that are to be looked at --- */
+
+/* The integrals of a level are brought up to now before it changes, and before they are read. */
+static void catch_up(const struct orr_oracle *oracle, struct orr_siblings *group)
+{
+    const double ms = oracle->time - group->time;
+    if (ms > 0.0) {
+        const bool by_weight = group->weight_count > 0 && group->level > 1.0;
+        group->quota_sum += fmin(group->level, 1.0) * ms;
+        group->weight_sum += by_weight ? (group->level - 1.0) * ms : 0.0;
+        group->time = oracle->time;
+    }
+}
+
+/* What they divide may be another amount now, or they ask for something else. */
+static void look_at(struct orr_oracle *oracle, uint32_t group)
+{
+    struct orr_siblings *it = &oracle->groups[group];
+    if (!it->listed) {
+        it->listed = true;
+        it->next = oracle->to_look[it->depth];
+        oracle->to_look[it->depth] = group;
+    }
+}
+
+static void stop_moving(struct orr_oracle *oracle, struct orr_siblings *group, uint32_t queue)
+{
+    const uint32_t at = oracle->queues[queue].moves_at;
+    if (at > 0) {
+        const uint32_t last = oracle->moving[group->first + --group->moving];
+        oracle->moving[group->first + at - 1] = last;
+        oracle->queues[last].moves_at = at;
+        oracle->queues[queue].moves_at = 0;
+    }
+}
+
+/* An inner queue has another course: those below it may divide another amount. */
+static void take_course(struct orr_oracle *oracle, struct orr_siblings *group, uint32_t queue)
+{
+    struct orr_oracle_queue *it = &oracle->queues[queue];
+    if (it->children == ORR_NONE) {
+        return;
+    }
+    look_at(oracle, it->children);
+    if (it->by_quota > 0.0 || it->by_weight > 0.0) {
+        oracle->moving[group->first + group->moving++] = queue;
+        it->moves_at = group->moving;
+    }
+}
+
+static void set_level(struct orr_oracle *oracle, struct orr_siblings *group, double level)
+{
+    if (level < group->level || level > group->level) {
+        catch_up(oracle, group);
+        group->level = level;
+        for (uint32_t i = 0; i < group->moving; i++) {
+            look_at(oracle, oracle->queues[oracle->moving[group->first + i]].children);
+        }
+    }
+}
+
 /* --- one queue among its siblings --- */
 
 /* What is less of a share than its digits can tell is no distance. */
@@ -75,8 +136,9 @@ static void heap_remove(struct orr_oracle *oracle, struct orr_siblings *group, u
 static void sum_up(struct orr_oracle *oracle, uint32_t queue)
 {
     struct orr_oracle_queue *it = &oracle->queues[queue];
-    const struct orr_siblings *group = &oracle->groups[it->group];
+    struct orr_siblings *group = &oracle->groups[it->group];
     const double ms = oracle->time - it->time;
+    catch_up(oracle, group);
     if (it->children == ORR_NONE && ms > 0.0) {
         const double excess = (it->fixed - it->held) * ms +
                               it->by_quota * (group->quota_sum - it->quota_sum) +
@@ -157,6 +219,7 @@ static void leave(struct orr_oracle *oracle, uint32_t queue)
     count(group, it, -1);
     heap_remove(oracle, group, BY_HIGH, queue);
     heap_remove(oracle, group, BY_LOW, queue);
+    stop_moving(oracle, group, queue);
 }
 
 static void join(struct orr_oracle *oracle, uint32_t queue, double level, bool above)
@@ -165,6 +228,7 @@ static void join(struct orr_oracle *oracle, uint32_t queue, double level, bool a
     struct orr_siblings *group = &oracle->groups[it->group];
     set_course(it, level, above);
     count(group, it, 1);
+    take_course(oracle, group, queue);
     if (it->high < (double)INFINITY) {
         heap_add(oracle, group, BY_HIGH, queue);
     }
@@ -211,7 +275,7 @@ static void divide(struct orr_oracle *oracle, struct orr_siblings *group)
     /* where all are full, the amount alone does not tell the level; rounding may pass a mark */
     level = group->count[BY_LOW] > 0 ? fmax(level, oracle->queues[*low].low) : level;
     level = group->count[BY_HIGH] > 0 ? fmin(level, oracle->queues[*high].high) : level;
-    group->level = level;
+    set_level(oracle, group, level);
     group->stale = false;
 }
 
@@ -221,18 +285,31 @@ static double share_of(const struct orr_oracle_queue *it, double level)
            (it->by_weight > 0.0 ? it->by_weight * fmax(level - 1.0, 0.0) : 0.0);
 }
 
+static void divide_anew(struct orr_oracle *oracle, const int64_t *capacity, uint32_t index)
+{
+    struct orr_siblings *group = &oracle->groups[index];
+    const struct orr_oracle_queue *parent =
+        group->parent == ORR_NONE ? NULL : &oracle->queues[group->parent];
+    const double amount = parent == NULL ? (double)capacity[group->shard]
+                                         : share_of(parent, oracle->groups[parent->group].level);
+    if (group->stale || amount < group->amount || amount > group->amount) {
+        group->amount = amount;
+        divide(oracle, group);
+    }
+}
+
+/* From the roots down: a division changes what those below divide, and nothing above. */
 static void divide_all(struct orr_oracle *oracle, const int64_t *capacity)
 {
-    for (uint32_t g = 0; g < oracle->group_count; g++) {
-        struct orr_siblings *group = &oracle->groups[g];
-        const struct orr_oracle_queue *parent =
-            group->parent == ORR_NONE ? NULL : &oracle->queues[group->parent];
-        const double amount = parent == NULL
-                                  ? (double)capacity[group->shard]
-                                  : share_of(parent, oracle->groups[parent->group].level);
-        if (group->stale || amount < group->amount || amount > group->amount) {
-            group->amount = amount;
-            divide(oracle, group);
+    for (uint32_t g = 0; g < oracle->shard_count; g++) { /* the roots of each shard */
+        look_at(oracle, g);
+    }
+    for (uint32_t d = 0; d < oracle->depths; d++) {
+        while (oracle->to_look[d] != ORR_NONE) {
+            const uint32_t group = oracle->to_look[d];
+            oracle->to_look[d] = oracle->groups[group].next;
+            oracle->groups[group].listed = false;
+            divide_anew(oracle, capacity, group);
         }
     }
 }
@@ -250,6 +327,7 @@ static void demand(struct orr_oracle *oracle, uint32_t queue, double asks)
     it->held = it->holds;
     join(oracle, queue, oracle->groups[it->group].level, true);
     oracle->groups[it->group].stale = true;
+    look_at(oracle, it->group);
     if (parent != ORR_NONE && (it->demand < before || it->demand > before)) {
         struct orr_oracle_queue *above = &oracle->queues[parent];
         above->below += it->demand - before;
@@ -274,7 +352,8 @@ void orr_oracle_sum(struct orr_oracle *oracle)
         oracle->queues[q].time = oracle->queues[q].quota_sum = oracle->queues[q].weight_sum = 0.0;
     }
     for (uint32_t g = 0; g < oracle->group_count; g++) {
-        oracle->groups[g].quota_sum = oracle->groups[g].weight_sum = 0.0;
+        struct orr_siblings *group = &oracle->groups[g];
+        group->quota_sum = group->weight_sum = group->time = 0.0;
     }
     oracle->time = 0.0;
     oracle->passes = 0;
@@ -285,12 +364,6 @@ void orr_oracle_pass(struct orr_oracle *oracle, const int64_t *capacity, double 
 {
     take_changes(oracle);
     divide_all(oracle, capacity);
-    for (uint32_t g = 0; g < oracle->group_count; g++) {
-        struct orr_siblings *group = &oracle->groups[g];
-        group->quota_sum += fmin(group->level, 1.0) * ms;
-        group->weight_sum +=
-            group->weight_count > 0 && group->level > 1.0 ? (group->level - 1.0) * ms : 0.0;
-    }
     oracle->time += ms;
     if (++oracle->passes > 8 * oracle->tree->count) {
         orr_oracle_sum(oracle);
@@ -320,7 +393,12 @@ static void add_group(struct orr_oracle *oracle, uint32_t parent, uint32_t shard
 {
     const struct orr_queues *tree = oracle->tree;
     const uint32_t at = oracle->group_count++;
-    oracle->groups[at] = (struct orr_siblings){.parent = parent, .shard = shard, .first = *used};
+    const uint32_t depth = parent == ORR_NONE ? 0 : tree->queues[parent].depth + 1;
+    oracle->groups[at] =
+        (struct orr_siblings){.parent = parent, .shard = shard, .first = *used, .depth = depth};
+    for (; oracle->depths <= depth; oracle->depths++) {
+        oracle->to_look[oracle->depths] = ORR_NONE;
+    }
     for (uint32_t q = 0; q < tree->count; q++) {
         if (tree->queues[q].parent == parent &&
             (parent != ORR_NONE || tree->queues[q].shard == shard)) {
@@ -341,10 +419,13 @@ void orr_oracle_open(struct orr_oracle *oracle, const struct orr_queues *tree, u
     *oracle = (struct orr_oracle){
         .tree = tree,
         .kind = kind,
+        .shard_count = shard_count,
         .unit = kind == ORR_SHARE_GPU ? ORR_MGPU : 1.0,
         .queues = orr_zalloc(room, sizeof *oracle->queues),
         .groups = orr_alloc(shard_count + room, sizeof *oracle->groups),
         .heaps = {orr_alloc(room, sizeof **oracle->heaps), orr_alloc(room, sizeof **oracle->heaps)},
+        .moving = orr_alloc(room, sizeof *oracle->moving),
+        .to_look = orr_alloc(room + 1, sizeof *oracle->to_look),
         .changed = orr_alloc(room, sizeof *oracle->changed),
         .apart = orr_zalloc(shard_count, sizeof *oracle->apart),
     };
@@ -368,6 +449,8 @@ void orr_oracle_close(struct orr_oracle *oracle)
     orr_free(oracle->groups);
     orr_free(oracle->heaps[BY_HIGH]);
     orr_free(oracle->heaps[BY_LOW]);
+    orr_free(oracle->moving);
+    orr_free(oracle->to_look);
     orr_free(oracle->changed);
     orr_free(oracle->apart);
     *oracle = (struct orr_oracle){0};

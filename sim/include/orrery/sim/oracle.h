@@ -8,8 +8,8 @@
  * min(level, 1) x quota + max(level - 1, 0) x weight. Between the levels at which a queue is full,
  * or has what it holds, its share and its distance are linear in the level, so the integrals of the
  * levels over time are enough, and a queue is looked at only when the level passes such a mark or
- * the queue itself changes. What changes costs the logarithm of the number of siblings; a division
- * costs the inner queues.
+ * the queue itself changes. What changes costs the logarithm of the number of siblings; a level
+ * that moves costs the inner queues whose share moves with it, and no others are looked at.
  */
 #ifndef ORR_SIM_ORACLE_H
 #define ORR_SIM_ORACLE_H
@@ -27,6 +27,7 @@ struct orr_oracle_queue {        /* amounts in milli-GPU, milli-CPU or bytes */
     double excess;                      /* (share - held) x ms */
     uint32_t group, children;           /* siblings it is among; those below it, or ORR_NONE */
     uint32_t at[2];                     /* in the heaps, + 1; 0: not in it */
+    uint32_t moves_at;                  /* of an inner queue: in `moving`, + 1; 0: not in it */
     bool changed;
 };
 
@@ -38,8 +39,13 @@ struct orr_siblings {
     double fixed, by_quota, by_weight;  /* sums over them */
     uint32_t quota_count, weight_count; /* of those whose share grows with the level */
     double level;
-    double quota_sum, weight_sum; /* integrals over time of min(level, 1), max(level - 1, 0) */
-    bool stale;
+    double quota_sum, weight_sum; /* integrals of min(level, 1), max(level - 1, 0) up to `time` */
+    double time;
+    uint32_t moving; /* inner queues among them whose share grows with the level */
+    uint32_t depth;  /* 0: roots */
+    uint32_t next;   /* of this depth that is to be looked at; ORR_NONE */
+    bool stale;      /* to be divided though the amount is the same */
+    bool listed;
 };
 
 struct orr_oracle {
@@ -47,10 +53,13 @@ struct orr_oracle {
     enum orr_share_kind kind;
     double unit; /* amounts of one of what quotas count in: devices, milli-CPU, bytes */
     struct orr_oracle_queue *queues; /* per queue */
-    struct orr_siblings *groups;     /* parents before children */
-    uint32_t group_count;
+    struct orr_siblings *groups;     /* parents before children; first the roots of each shard */
+    uint32_t group_count, shard_count;
     uint32_t *heaps[2]; /* queues, by group */
-    uint32_t *changed;  /* leaves that ask or hold something else */
+    uint32_t *moving;   /* inner queues, by group as in the heaps */
+    uint32_t *to_look;  /* per depth: the first group to be looked at; ORR_NONE */
+    uint32_t depths;
+    uint32_t *changed; /* leaves that ask or hold something else */
     uint32_t changed_count;
     double *apart;   /* per shard: sum over queues of |share - held| x ms */
     double time;     /* that passed since the integrals began */
