@@ -7,22 +7,19 @@
 set -eu
 
 orrery=$1 plant=$2 work=$3 source=$4
-mkdir -p "$work"
-dir=$(mktemp -d "$work/audit.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+. "$(dirname "$0")/../scratch.sh"
 
 run() {
     name=$1
     shift
     # what a scenario expects under another policy is of no concern here
-    "$orrery" run "$@" --quiet --no-progress -o "$dir/$name.db" 2>"$dir/err" || grep -q ' expect: ' "$dir/err" || {
-        cat "$dir/err"
+    "$orrery" run "$@" --quiet --no-progress -o "$name.db" 2>err || grep -q ' expect: ' err || {
+        cat err
         exit 1
     }
-    "$orrery" audit "$dir/$name.db" >"$dir/out" || {
+    "$orrery" audit "$name.db" >out || {
         printf 'clean run %s:\n' "$name"
-        cat "$dir/out"
+        cat out
         exit 1
     }
 }
@@ -33,37 +30,33 @@ run easy --trace "$log" --cluster 240x1 --split 1 --policy easy
 run reclaim "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
 run static "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy static
 run cells "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy drf --param placement=hived
-cat >"$dir/resized.csv" <<CSV
+cat >resized.csv <<CSV
 job,submit_s,run_s,template,pods,gpus_per_pod,queue
 grows,0,100,soft,1,6,a
 other,10,40,,1,4,b
 CSV
-cat >"$dir/resized.yaml" <<YAML
+world resized resized.csv '{name: kai, params: {resize_pods: true, default_reclaim_min_runtime: 0s}}' <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 8}}}
 queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}
 profiles: {linear: {kind: speedup, speedup: {1: 1, 8: 8}}}
 templates: {soft: {min_gpus_per_pod: 2, profile: linear}}
-workload: [{name: t, trace: resized.csv}]
-policy: {name: kai, params: {resize_pods: true, default_reclaim_min_runtime: 0s}}
 YAML
-run resized "$dir/resized.yaml"
-cat >"$dir/loose.csv" <<CSV
+run resized resized.yaml
+cat >loose.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,queue,priority
 o1,0,100,1,4,a,-1
 o2,1,100,1,4,a,-1
 g1,10,50,1,4,a,0
 g2,20,50,1,4,b,0
 CSV
-cat >"$dir/loose.yaml" <<YAML
+world loose loose.csv '{name: fifo, params: {placement: hived, opportunistic_below: 0}}' <<YAML
 cluster: {pools: {p: {nodes: 2, gpus: 4}}}
 queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}
-workload: [{name: t, trace: loose.csv}]
-policy: {name: fifo, params: {placement: hived, opportunistic_below: 0}}
 YAML
-run loose "$dir/loose.yaml"
+run loose loose.yaml
 run kube "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kube --param namespace_quota=quota
 run kueue "$source/scenarios/whatif/kueue/cohorts.yaml" --variant reclaim
-cat >"$dir/flavors.csv" <<CSV
+cat >flavors.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,queue,priority
 a1,0,100,1,4,a,0
 a2,0,200,1,4,a,0
@@ -73,17 +66,15 @@ b1,3,50,1,4,b,0
 b2,20,50,1,4,b,5
 b3,21,50,1,4,b,9
 CSV
-cat >"$dir/flavors.yaml" <<YAML
+world flavors flavors.csv kueue <<YAML
 cluster: {pools: {h100: {nodes: 2, gpus: 4}, a100: {nodes: 2, gpus: 4}}}
 queues:
   a: {parent: all, flavors: {h100: {gpu: [4, 1, 4]}, a100: {gpu: [4, 1, unlimited]}}}
   b: {parent: all, flavors: {h100: {gpu: [4, 1, 4]}, a100: {gpu: [4, 1, 4]}}, preemption: {within: LowerPriority, reclaim: Any}}
   all: {}
-workload: [{name: t, trace: flavors.csv}]
-policy: kueue
 YAML
-run flavors "$dir/flavors.yaml"
-cat >"$dir/reserved.csv" <<CSV
+run flavors flavors.yaml
+cat >reserved.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod
 long,0,100,1,4
 wide,5,100,2,4
@@ -91,14 +82,12 @@ early,10,60,1,4
 late,20,60,1,2
 short,21,20,1,2
 CSV
-cat >"$dir/reserved.yaml" <<YAML
+world reserved reserved.csv '{name: kai, params: {reservation: 30s}}' <<YAML
 cluster: {pools: {p: {nodes: 2, gpus: 4}}}
-workload: [{name: t, trace: reserved.csv}]
-policy: {name: kai, params: {reservation: 30s}}
 YAML
-run reserved "$dir/reserved.yaml"
+run reserved reserved.yaml
 # CPU and memory: of all nodes in a and b, of flavors in c and d. a1 and c1 borrow, so that others wait.
-cat >"$dir/bounds.csv" <<CSV
+cat >bounds.csv <<CSV
 job,submit_s,run_s,pods,gpus_per_pod,cpu_milli,mem_mib,queue
 a1,0,100,3,1,2000,4096,a
 a2,1,100,2,1,2000,4096,a
@@ -107,7 +96,7 @@ c1,0,100,3,1,2000,4096,c
 c2,1,100,2,1,2000,4096,c
 d1,2,100,1,1,2000,4096,d
 CSV
-cat >"$dir/bounds.yaml" <<YAML
+world bounds bounds.csv '{name: kueue, params: {cluster_cohort: false}}' <<YAML
 cluster: {pools: {p: {nodes: 8, gpus: 8, cpu: 64, memory: 512Gi}}}
 queues:
   x: {}
@@ -116,10 +105,8 @@ queues:
   b: {parent: x, gpu: [8, 1, 8], cpu: [4, 1, 4], memory: [100Gi, 1, 100Gi]}
   c: {parent: y, flavors: {p: {gpu: [8, 1, 8], cpu: [4, 1, 8], memory: [100Gi, 1, 100Gi]}}}
   d: {parent: y, flavors: {p: {gpu: [8, 1, 8], cpu: [4, 1, 4], memory: [100Gi, 1, 100Gi]}}}
-workload: [{name: t, trace: bounds.csv}]
-policy: {name: kueue, params: {cluster_cohort: false}}
 YAML
-run bounds "$dir/bounds.yaml"
+run bounds bounds.yaml
 run racks "$source/scenarios/whatif/topology/topology.yaml" --policy kai
 run topology "$source/scenarios/whatif/topology/topology.yaml" --policy kueue
 run preempt "$source/scenarios/whatif/inference/inference.yaml" --policy kai
@@ -134,8 +121,8 @@ awk 'BEGIN {
     for (i = 1; i <= 120; i++) {
         printf "h%d,%d,%d,1,%d,hq%d,training,%s\n", i, i * 3, 40 + i % 17 * 9, 1 + i % 3, i % 2, i % 10 == 9 ? "h" i - 8 : ""
         printf "a%d,%d,%d,1,1,aq,%s,\n", i, i * 3, 90 + i % 5, i % 6 == 0 ? "interactive" : "training"
-    } }' >"$dir/shards.csv"
-cat >"$dir/shards.yaml" <<YAML
+    } }' >shards.csv
+world shards shards.csv '[{name: kai}, {shard: a, name: fifo}]' <<YAML
 cluster:
   pools:
     h: {nodes: 4, gpus: 2, shard: h, foreign: {gpus: 1}}
@@ -147,12 +134,10 @@ queues:
   hq1: {shard: h, gpu: [2, 1, unlimited]}
   aq: {shard: a, gpu: [12, 1, unlimited]}
   kq: {shard: k, gpu: [12, 1, unlimited]}
-workload: [{name: t, trace: shards.csv}]
-policy: [{name: kai}, {shard: a, name: fifo}]
 YAML
-sed -i 's/^h\([0-9]*\),\([0-9]*\),\([0-9]*\),1,[23],/h\1,\2,\3,2,1,/' "$dir/shards.csv"
-run shards "$dir/shards.yaml"
-run calm "$dir/shards.yaml" --set cluster.failures.mtbf=10000d
+sed -i 's/^h\([0-9]*\),\([0-9]*\),\([0-9]*\),1,[23],/h\1,\2,\3,2,1,/' shards.csv
+run shards shards.yaml
+run calm shards.yaml --set cluster.failures.mtbf=10000d
 # Every story under kai; nothing is wrong with any of them.
 for story in "$source"/scenarios/first/first.yaml "$source"/scenarios/whatif/*/*.yaml; do
     grep -q '^cluster:' "$story" || continue # not a scenario
@@ -168,79 +153,69 @@ awk 'BEGIN {
     print "elastic,7,3000,6,2,1,a"
     for (i = 1; i <= 6; i++) printf "b%d,%d,3000,1,1,1,b\n", i, 100 + 10 * i
     print "gang,50,3000,4,4,1,c"
-}' >"$dir/share.csv"
-cat >"$dir/share.yaml" <<YAML
+}' >share.csv
+world share share.csv '{name: kai, params: {consolidation: false}}' <<YAML
 cluster: {pools: {p: {nodes: 3, gpus: 4}}}
 queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}, c: {gpu: [0, 0, unlimited]}}
-workload: [{name: t, trace: share.csv}]
-policy: {name: kai, params: {consolidation: false}}
 execution: {grace: 5s}
 YAML
-run share "$dir/share.yaml"
+run share share.yaml
 # Past use: a held all for ten minutes, so that little beyond its quota is due to it when b asks for as much.
 awk 'BEGIN {
     print "job,submit_s,run_s,gpus_per_pod,queue"
     for (i = 1; i <= 12; i++) printf "a%d,%d,3000,1,a\nb%d,%d,3000,1,b\n", i, i, i, 600 + 10 * i
-}' >"$dir/past.csv"
-cat >"$dir/past.yaml" <<YAML
+}' >past.csv
+world past past.csv '{name: kai, params: {consolidation: false, usage_db: prometheus, window_size: 20m}}' <<YAML
 cluster: {pools: {p: {nodes: 3, gpus: 4}}}
 queues: {a: {gpu: [1, 1, unlimited]}, b: {gpu: [1, 1, unlimited]}}
-workload: [{name: t, trace: past.csv}]
-policy: {name: kai, params: {consolidation: false, usage_db: prometheus, window_size: 20m}}
 YAML
-run past "$dir/past.yaml"
+run past past.yaml
 # GPU memory of two sizes of devices: what is asked counts by the smaller, what is held by its own.
 awk 'BEGIN {
     print "job,submit_s,run_s,pods,min_pods,gpu_memory_mib,queue"
     for (i = 1; i <= 20; i++) printf "a%d,%d,3000,1,1,20000,a\n", i, i
     for (i = 1; i <= 12; i++) printf "b%d,%d,3000,1,1,%d,b\n", i, 100 + 10 * i, i % 2 ? 20000 : 30000
-}' >"$dir/memory.csv"
-cat >"$dir/memory.yaml" <<YAML
+}' >memory.csv
+world memory memory.csv '{name: kai, params: {consolidation: false}}' <<YAML
 cluster: {pools: {large: {nodes: 1, gpus: 4, gpu_memory: 80Gi}, small: {nodes: 1, gpus: 2, gpu_memory: 40Gi}}}
 queues: {a: {gpu: [1, 1, unlimited]}, b: {gpu: [1, 1, unlimited]}}
-workload: [{name: t, trace: memory.csv}]
-policy: {name: kai, params: {consolidation: false}}
 YAML
-run memory "$dir/memory.yaml"
+run memory memory.yaml
 # Nodes that are to go: two by a change, one for maintenance; they take nothing new before.
-cat >"$dir/nodes.yaml" <<YAML
+world nodes share.csv '{name: kai, params: {consolidation: false}}' <<YAML
 cluster: {pools: {p: {nodes: 5, gpus: 4}}}
 queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}, c: {gpu: [0, 0, unlimited]}}
-workload: [{name: t, trace: share.csv}]
-policy: {name: kai, params: {consolidation: false}}
 events:
 - {at: 110s, set: {cluster.pools.p.nodes: 3}, taken: drain, notice: 108s}
 - {at: 150s, maintain: n0003, for: 60s, notice: 120s}
 YAML
-run nodes "$dir/nodes.yaml"
+run nodes nodes.yaml
 run late "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai --set policy.latency=kai-500
 # Who waits first although GPUs are idle: for a model, for CPU, for more of one GPU than is left, for a node
 # that is away. To fit is more than to count then.
-printf 'job,submit_s,run_s,gpu_fraction,gpus_per_pod,cpu_milli,gpu_model,queue\n' >"$dir/choosy.csv"
-cp "$dir/choosy.csv" "$dir/parts.csv"
-printf '%s\n' a,0,1000,,1,,A100,q b,200,100,,1,,A100,q c,300,100,,1,3000,,q d,310,100,,1,3000,,q e,3000,100,,1,,,q >>"$dir/choosy.csv"
-printf '%s\n' a,0,100,0.6,,,,q b,1,100,0.6,,,,q c,2,100,0.6,,,,q >>"$dir/parts.csv"
-cat >"$dir/choosy.yaml" <<YAML
+printf 'job,submit_s,run_s,gpu_fraction,gpus_per_pod,cpu_milli,gpu_model,queue\n' >choosy.csv
+cp choosy.csv parts.csv
+printf '%s\n' a,0,1000,,1,,A100,q b,200,100,,1,,A100,q c,300,100,,1,3000,,q d,310,100,,1,3000,,q e,3000,100,,1,,,q >>choosy.csv
+printf '%s\n' a,0,100,0.6,,,,q b,1,100,0.6,,,,q c,2,100,0.6,,,,q >>parts.csv
+world choosy choosy.csv '{name: fifo}' <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 1, cpu: 4, gpu_model: A100}, r: {nodes: 1, gpus: 1, cpu: 2, gpu_model: H100}}}
 queues: {q: {gpu: [2, 1, unlimited]}}
-workload: [{name: t, trace: choosy.csv}]
-policy: {name: fifo}
 YAML
-{ cat "$dir/choosy.yaml"; echo 'events: [{at: 100s, set: {cluster.pools.r.nodes: 0}}]'; } >"$dir/away.yaml"
+{ cat choosy.yaml; echo 'events: [{at: 100s, set: {cluster.pools.r.nodes: 0}}]'; } >away.yaml
 for line in fifo easy; do
-    run choosy-$line "$dir/choosy.yaml" --policy $line
-    run parts-$line "$dir/choosy.yaml" --policy $line --set workload.t.trace=parts.csv
-    run away-$line "$dir/away.yaml" --policy $line
+    run choosy-$line choosy.yaml --policy $line
+    run parts-$line choosy.yaml --policy $line --set workload.t.trace=parts.csv
+    run away-$line away.yaml --policy $line
 done
 
 planted=0 missed=0
 # fault RUN RULE SQL
 fault() {
-    cp "$dir/$1.db" "$dir/planted.db"
-    "$plant" "$dir/planted.db" "$3"
+    cp "$1.db" planted.db
+    "$plant" planted.db "$3"
     code=0
-    "$orrery" audit "$dir/planted.db" >"$dir/out" || code=$?
-    broken=$(awk -v rule="$2" '$1 == rule { print $3; exit }' "$dir/out")
+    "$orrery" audit planted.db >out || code=$?
+    broken=$(awk -v rule="$2" '$1 == rule { print $3; exit }' out)
     planted=$((planted + 1))
     if [ "$code" != 1 ] || [ "${broken:-0}" = 0 ]; then
         printf 'not found as %s: %s\n' "$2" "$3"
@@ -362,24 +337,24 @@ fault reserved reservation "UPDATE job SET estimate_ms = 40000 WHERE name = 'sho
 
 # The same jobs by a scheduler that keeps no promise: what a stored run and a list of starts say.
 "$orrery" run --trace "$log" --cluster 240x1 --split 1 --policy easy --param variant=unguarded --quiet \
-    --no-progress -o "$dir/unguarded.db"
-"$orrery" export "$dir/unguarded.db" jobs >"$dir/unguarded.csv"
-for result in "$dir/unguarded.db" "--trace $log --split 1 --cluster 240x1 --rules easy --schedule $dir/unguarded.csv"; do
+    --no-progress -o unguarded.db
+"$orrery" export unguarded.db jobs >unguarded.csv
+for result in unguarded.db "--trace $log --split 1 --cluster 240x1 --rules easy --schedule unguarded.csv"; do
     # shellcheck disable=SC2086
-    "$orrery" audit $result >"$dir/out" && missed=$((missed + 1))
-    grep -q '^promise  *840  *250 ' "$dir/out" || {
-        cat "$dir/out"
+    "$orrery" audit $result >out && missed=$((missed + 1))
+    grep -q '^promise  *840  *250 ' out || {
+        cat out
         missed=$((missed + 1))
     }
 done
 # A single node of many GPUs: where a job fits is to count, and a list that leaves jobs out says so.
-printf 'job,submit_s,run_s,gpus,queue\na,0,100,4,x\nb,0,200,4,x\nc,10,50,8,y\nz,20,0,2,y\n' >"$dir/one.csv"
+printf 'job,submit_s,run_s,gpus,queue\na,0,100,4,x\nb,0,200,4,x\nc,10,50,8,y\nz,20,0,2,y\n' >one.csv
 one() { # CODE WORDS ROWS
     code=0
-    printf "job,start_s\n$3" >"$dir/starts.csv"
-    "$orrery" audit --trace "$dir/one.csv" --cluster 1x8 --rules fcfs --schedule "$dir/starts.csv" >"$dir/out" || code=$?
-    { [ "$code" = "$1" ] && grep -q "$2" "$dir/out"; } || {
-        cat "$dir/out"
+    printf "job,start_s\n$3" >starts.csv
+    "$orrery" audit --trace one.csv --cluster 1x8 --rules fcfs --schedule starts.csv >out || code=$?
+    { [ "$code" = "$1" ] && grep -q "$2" out; } || {
+        cat out
         missed=$((missed + 1))
     }
 }

@@ -22,22 +22,16 @@ $(grep '^share at' said)"
 }
 
 for seed in 3 4 5; do
-    awk -v seed="$seed" 'BEGIN {
-        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,cpu_milli,mem_mib,queue"
-        for (i = 0; i < 100; i++) {
-            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536); t += x % 30
-            printf "j%d,%d,%d,%d,1,%d,%d,%d,%s\n", i, t, 20 + x % 500, 1 + x % 3, x % 3, 700 * (1 + x % 11), 2000 * (1 + x % 7), substr("abc", 1 + int(x / 7) % 3, 1)
-        }
-    }' >trace.csv
-    cat >run.yaml <<YAML
+    draw_jobs "$seed" 100 job,submit_s,run_s,pods,min_pods,gpus_per_pod,cpu_milli,mem_mib,queue '
+        t += x % 30
+        printf "j%d,%d,%d,%d,1,%d,%d,%d,%s\n", i, t, 20 + x % 500, 1 + x % 3, x % 3, 700 * (1 + x % 11), 2000 * (1 + x % 7), substr("abc", 1 + int(x / 7) % 3, 1)' >trace.csv
+    world run trace.csv kai <<YAML
 cluster: {pools: {p: {nodes: 4, gpus: 4, cpu: 16, memory: 64GiB}}}
 queues:
   d: {gpu: [12, 1, unlimited], cpu: [48, 1, unlimited], memory: [128GiB, 1, unlimited]}
   a: {parent: d, gpu: [8, 1, unlimited], cpu: [12, 1, 40], memory: [24GiB, 2, unlimited]}
   b: {parent: d, gpu: [4, 1, unlimited], cpu: [8, 2, unlimited], memory: [30GiB, 1, 128GiB]}
   c: {gpu: [4, 1, unlimited], cpu: [7, 3, unlimited], memory: [unlimited, 1, 96GiB]}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 execution: {grace: ${seed}s}
 events: [{at: 600s, set: {queues.a.cpu.quota: 5, queues.b.memory.weight: 3}}, {at: 900s, set: {cluster.pools.p.nodes: 3}}, {at: 1500s, set: {cluster.pools.p.nodes: 4}}]
 YAML

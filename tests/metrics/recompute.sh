@@ -33,21 +33,13 @@ case_stories() {
 
 # Graces, checkpoints, restarts, elastic gangs, fractions.
 case_books() {
-    awk 'BEGIN {
-        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,queue,kind,user,group"
-        seed = 5
-        for (i = 0; i < 200; i++) {
-            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
-            t += x % 40; pods = 1 + x % 5; min = pods < 3 ? pods : pods - x % 2; whole = x % 3 > 0
-            printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,u%d,%s\n", i, t, 20 + x % 400, pods, min, whole ? 1 + x % 2 : "",
-                whole ? "" : "0." (1 + x % 9), substr("abc", 1 + int(x / 7) % 3, 1), x % 4 == 0 ? "inference" : "training", x % 5, i % 3 ? "g" int(i / 7) : ""
-        }
-    }' >trace.csv
-    cat >run.yaml <<YAML
+    draw_jobs 5 200 job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,queue,kind,user,group '
+        t += x % 40; pods = 1 + x % 5; min = pods < 3 ? pods : pods - x % 2; whole = x % 3 > 0
+        printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,u%d,%s\n", i, t, 20 + x % 400, pods, min, whole ? 1 + x % 2 : "",
+            whole ? "" : "0." (1 + x % 9), substr("abc", 1 + int(x / 7) % 3, 1), x % 4 == 0 ? "inference" : "training", x % 5, i % 3 ? "g" int(i / 7) : ""' >trace.csv
+    world run trace.csv '{name: kai}' <<YAML
 cluster: {pools: {p: {nodes: 6, gpus: 4}}}
 queues: {a: {gpu: [10, 1, unlimited]}, b: {gpu: [10, 1, unlimited]}, c: {gpu: [4, 2, 12]}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: kai}
 execution: {grace: 7s, checkpoint: 60s, checkpoint_cost: 2s, restart: 5s}
 YAML
     holds 60 run.yaml
@@ -65,26 +57,18 @@ YAML
 
 # Instances of MIG beside whole and shared devices, on nodes that fail, in pools that state their power.
 case_mig() {
-    awk 'BEGIN {
-        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,mig_profile,cpu_milli,queue,time_limit_s"
-        seed = 8
+    draw_jobs 8 150 job,submit_s,run_s,pods,min_pods,gpus_per_pod,gpu_fraction,mig_profile,cpu_milli,queue,time_limit_s '
         split("1g.5gb 3g.20gb 1g.5gb*2 2g.10gb", of, " ")
-        for (i = 0; i < 150; i++) {
-            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
-            t += x % 40; pods = 1 + x % 3; way = x % 5; run = 20 + x % 700
-            printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,%s,%d\n", i, t, run, pods, (pods < 3 ? pods : 2), way == 0 ? 1 + x % 4 : "",
-                way == 1 ? "0." (1 + x % 9) : "", (way > 1 ? of[1 + int(x / 5) % 4] : ""), 100, substr("ab", 1 + int(x / 7) % 2, 1), run
-        }
-    }' >trace.csv
-    cat >run.yaml <<YAML
+        t += x % 40; pods = 1 + x % 3; way = x % 5; run = 20 + x % 700
+        printf "j%d,%d,%d,%d,%d,%s,%s,%s,%s,%s,%d\n", i, t, run, pods, (pods < 3 ? pods : 2), way == 0 ? 1 + x % 4 : "",
+            way == 1 ? "0." (1 + x % 9) : "", (way > 1 ? of[1 + int(x / 5) % 4] : ""), 100, substr("ab", 1 + int(x / 7) % 2, 1), run' >trace.csv
+    world run trace.csv '{name: kai}' <<YAML
 cluster:
   pools:
     cut: {nodes: 2, gpus: 0, mig: {3g.20gb: 2, 1g.5gb: 4}, mig_strategy: mixed, idle_power: 300W, full_power: 900W}
     both: {nodes: 2, gpus: 4, mig: {1g.5gb: 3, 2g.10gb: 2}, idle_power: 300W, full_power: 900W}
     whole: {nodes: 2, gpus: 4}
 queues: {a: {gpu: [12, 1, unlimited]}, b: {gpu: [12, 2, 20]}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: kai}
 YAML
     for policy in kai fifo easy conservative kube slurm static las drf srtf pollux gavel kueue; do
         holds 80 run.yaml --policy "$policy" --check-books
@@ -105,21 +89,14 @@ YAML
 # Elastic gangs under limits below quotas, partial gangs (kube), rounds (las), nodes that fail, jobs that leave.
 case_elastic() {
     for seed in 1 2 3; do
-        awk -v seed="$seed" 'BEGIN {
-            print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,give_up_s"
-            for (i = 0; i < 200; i++) {
-                seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536)
-                t += x % 40; pods = 1 + x % 5; min = pods < 3 ? pods : pods - x % 3
-                printf "j%d,%d,%d,%d,%d,%d,%s,%s\n", i, t, 20 + x % 400, pods, min, 1 + x % 2,
-                    substr("abc", 1 + int(x / 7) % 3, 1), x % 11 ? "" : 300
-            }
-        }' >trace.csv
+        draw_jobs "$seed" 200 job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,give_up_s '
+            t += x % 40; pods = 1 + x % 5; min = pods < 3 ? pods : pods - x % 3
+            printf "j%d,%d,%d,%d,%d,%d,%s,%s\n", i, t, 20 + x % 400, pods, min, 1 + x % 2,
+                substr("abc", 1 + int(x / 7) % 3, 1), x % 11 ? "" : 300' >trace.csv
         for policy in kai kube las; do
-            cat >run.yaml <<YAML
+            world run trace.csv "{name: $policy}" <<YAML
 cluster: {pools: {p: {nodes: 6, gpus: 4}}}
 queues: {a: {gpu: [10, 1, 8]}, b: {gpu: [10, 1, unlimited]}, c: {gpu: [4, 2, 6]}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: $policy}
 YAML
             holds 60 run.yaml
             sed -i 's/gpus: 4}}/&, failures: {mtbf: 1h, repair: {median: 10m}}/' run.yaml
@@ -155,12 +132,10 @@ case_rates() {
 # half their speed; the service has requests for half of its time for 500 s, and none later.
 case_when() {
     printf 'job,submit_s,run_s,gpu_fraction,queue\na,0,1000,0.5,q\nb,500,1000,0.5,q\nc,1000,1,0.5,q\n' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv fifo <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 1}}}
 queues: {q: {gpu: [1, 1, unlimited]}}
 execution: {sharing: time_sliced}
-workload: [{name: t, trace: trace.csv}]
-policy: fifo
 warmup: 500s
 YAML
     holds 50 run.yaml --check-books
@@ -229,7 +204,7 @@ h1,0,50,1,4,hq
 h2,10,50,2,4,hq
 a3,70,10,1,1,aq
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv fifo <<YAML
 cluster:
   pools:
     h: {nodes: 2, gpus: 4, shard: h100}
@@ -237,8 +212,6 @@ cluster:
 queues:
   hq: {shard: h100, gpu: [8, 1, unlimited]}
   aq: {shard: a100, gpu: [4, 1, unlimited]}
-workload: [{name: t, trace: trace.csv}]
-policy: fifo
 YAML
     holds 50 run.yaml
     has "count(*) = 2 FROM shard"
@@ -320,11 +293,9 @@ YAML
 case_warmup() {
     awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod,queue"
                  for (i = 0; i < 2000; i++) print "j" i "," 10 * i "," 900 + 37 * i % 201 ",1,1,q" i % 3 }' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv kai <<YAML
 cluster: {pools: {p: {nodes: 20, gpus: 8}}}
 queues: {q0: {gpu: [20, 1, unlimited]}, q1: {gpu: [30, 1, unlimited]}, q2: {gpu: [0, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 warmup: detect
 YAML
     holds 60 run.yaml
@@ -341,10 +312,8 @@ YAML
 # at 1 h; then nobody holds anything but "last", 1 GPU for 1 h.
 case_energy() {
     printf 'job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,queue\na,0,3600,1,2,,q\nb,0,1800,1,4,,q\nc,0,2160,1,,0.5,q\nlast,3600,3600,1,1,,q\n' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: fifo, params: {backfill: true}}' <<YAML
 cluster: {pools: {p: {nodes: 2, gpus: 4, idle_power: 1000W, full_power: 5kW}}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: fifo, params: {backfill: true}}
 events: [{at: 30m, fail: n0002, for: 15m}]
 YAML
     holds 50 run.yaml
@@ -397,11 +366,9 @@ case_drain() {
     # Held by hand: a holds the node from 0 to 500, when b takes it for 100 s, to the end of the window; it runs in the drain
     # again. What it lost is in the window, not a third of all it held; nothing of the drain is.
     printf 'job,submit_s,run_s,gpus,queue\na,0,1000,4,a\nb,500,100,4,b\nlast,600,1,1,b\n' >lost.csv
-    cat >lost.yaml <<YAML
+    world lost lost.csv kai <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 4}}}
 queues: {a: {gpu: [0, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}}
-workload: [{name: t, trace: lost.csv}]
-policy: kai
 YAML
     holds 50 lost.yaml
     has "abs(value - 1.0 / 6) < 0.003 FROM metric WHERE name = 'gpu_goodput'"
@@ -418,22 +385,15 @@ YAML
 # Cut while graces last, and before those that others were evicted for came to run: in graces, between two cycles, of
 # elastic jobs, in two shards.
 case_cut() {
-    awk 'BEGIN {
-        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue"
-        seed = 5
-        for (i = 0; i < 150; i++) {
-            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536); t += x % 20
-            pods = 1 + x % 3
-            printf "j%d,%d,%d,%d,%d,%d,%s\n", i, t, 50 + x % 900, pods, 1 + int(x / 5) % pods, 1 + x % 2, substr("abcd", 1 + int(x / 7) % 4, 1)
-        }
-    }' >trace.csv
+    draw_jobs 5 150 job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue '
+        t += x % 20
+        pods = 1 + x % 3
+        printf "j%d,%d,%d,%d,%d,%d,%s\n", i, t, 50 + x % 900, pods, 1 + int(x / 5) % pods, 1 + x % 2, substr("abcd", 1 + int(x / 7) % 4, 1)' >trace.csv
     for grace in 0s 30s; do
         for horizon in 700.5 800 911 1013.25 1100; do
-            cat >run.yaml <<YAML
+            world run trace.csv kai <<YAML
 cluster: {pools: {p: {nodes: 4, gpus: 4, shard: x}, q: {nodes: 2, gpus: 4, shard: y}}}
 queues: {a: {shard: x, gpu: [12, 1, unlimited]}, b: {shard: x, gpu: [0, 1, unlimited]}, c: {shard: y, gpu: [6, 1, unlimited]}, d: {shard: y, gpu: [0, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 execution: {grace: $grace}
 horizon: ${horizon}s
 YAML

@@ -13,11 +13,9 @@ case_jain() {
         awk 'BEGIN { for (i = 0; i < 50; i++) print "b" i ",0,1000,1,1,b" }'
         echo "last,900,10,1,1,b"
     } >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv kai <<YAML
 cluster: {pools: {p: {nodes: 5, gpus: 8}}}
 queues: {a: {gpu: [32, 1, unlimited]}, b: {gpu: [8, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 YAML
     holds 30 run.yaml
     has "abs(value - 1) < 1e-12 FROM metric WHERE name = 'fairness_jain' AND scope = 'all'"
@@ -42,15 +40,13 @@ gone,20,100,2,2,4,a,training,,,10
 last,70,10,3,3,4,c,training,,,
 w,80,100,1,1,2,b,training,,,
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: kai}' <<YAML
 cluster: {pools: {p: {nodes: 4, gpus: 4}}}
 queues:
   d: {gpu: [16, 1, unlimited]}
   a: {parent: d, gpu: [8, 1, 9]}
   b: {parent: d, gpu: [2, 1, unlimited]}
   c: {parent: d, gpu: [0, 1, unlimited]}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: kai}
 events: [{at: 50s, set: {cluster.pools.p.nodes: 2}}, {at: 60s, set: {queues.a.gpu.limit: 10}}]
 YAML
     holds 60 run.yaml
@@ -80,33 +76,24 @@ a,0,200,1,1,8000,16384,a
 b,100,100,1,1,4000,16384,b
 last,200,10,1,1,1000,1024,b
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv fifo <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 8, cpu: 8, memory: 64GiB}}}
 queues: {a: {gpu: [4, 1, unlimited], cpu: [6, 1, unlimited]}, b: {gpu: [4, 1, unlimited], cpu: [2, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: fifo
 YAML
     holds 50 run.yaml
     has "abs(value - 0.125) < 1e-12 FROM metric WHERE name = 'cpu_share_deviation'"
     has "count(*) = 0 FROM metric WHERE name = 'mem_share_deviation'"
     # ... and queues under queues, limits, an event and nodes that come and go
-    awk 'BEGIN {
-        print "job,submit_s,run_s,pods,min_pods,gpus_per_pod,cpu_milli,mem_mib,queue"
-        seed = 3
-        for (i = 0; i < 200; i++) {
-            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536); t += x % 30
-            printf "j%d,%d,%d,%d,1,%d,%d,%d,%s\n", i, t, 20 + x % 500, 1 + x % 3, 1 + x % 2, 1000 * (1 + x % 7), 2048 * (1 + x % 5), substr("abc", 1 + int(x / 7) % 3, 1)
-        }
-    }' >trace.csv
-    cat >run.yaml <<YAML
+    draw_jobs 3 200 job,submit_s,run_s,pods,min_pods,gpus_per_pod,cpu_milli,mem_mib,queue '
+        t += x % 30
+        printf "j%d,%d,%d,%d,1,%d,%d,%d,%s\n", i, t, 20 + x % 500, 1 + x % 3, 1 + x % 2, 1000 * (1 + x % 7), 2048 * (1 + x % 5), substr("abc", 1 + int(x / 7) % 3, 1)' >trace.csv
+    world run trace.csv kai <<YAML
 cluster: {pools: {p: {nodes: 4, gpus: 4, cpu: 16, memory: 64GiB}}}
 queues:
   d: {gpu: [12, 1, unlimited], cpu: [48, 1, unlimited], memory: [128GiB, 1, unlimited]}
   a: {parent: d, gpu: [8, 1, unlimited], cpu: [32, 1, 40], memory: [64GiB, 2, unlimited]}
   b: {parent: d, gpu: [4, 1, unlimited], cpu: [16, 2, unlimited], memory: [64GiB, 1, 128GiB]}
   c: {gpu: [4, 1, unlimited], cpu: [16, 1, unlimited], memory: [unlimited, 1, 96GiB]}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 events: [{at: 600s, set: {queues.a.cpu.quota: 8}}, {at: 900s, set: {cluster.pools.p.nodes: 3}}, {at: 1500s, set: {cluster.pools.p.nodes: 4}}]
 YAML
     holds 60 run.yaml
@@ -127,11 +114,9 @@ c2,0,300,1,2,1000,1024,c
 b,100,100,1,1,4000,16384,b
 last,200,10,1,1,1000,1024,b
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv kai <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 8, cpu: 8, memory: 64GiB}}}
 queues: {a: {gpu: [4, 1, unlimited], cpu: [8, 1, unlimited]}, b: {gpu: [4, 1, unlimited], cpu: [2, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 YAML
     grep -v '^c' trace.csv >one.csv
     sed 's/trace.csv/one.csv/' run.yaml >one.yaml
@@ -172,11 +157,9 @@ CSV
     has "abs(value - 2.0 / 3) < 1e-12 FROM metric WHERE name = 'ftf_shockwave_max'"            # b: 200 / (100 x 3)
     # Each job waits for a node of its own: it asks for 1 GPU x (wait + run), and there is one for run. All are 1, and none is above.
     awk 'BEGIN { print "job,submit_s,run_s,pods,gpus_per_pod,queue"; for (i = 0; i < 60; i++) print i "," i * 1000 "," 7 * i + 11 ",1,1,q" }' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: fifo}' <<YAML
 cluster: {pools: {p: {nodes: 0, gpus: 1, autoscale: {min: 0, max: 1, provision: 23s, idle: 30s}}}}
 queues: {q: {gpu: [unlimited, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: fifo}
 YAML
     holds 50 run.yaml
     has "count(*) = 4 AND min(value = (name LIKE '%max')) AND min(n) = 60 FROM metric WHERE name IN (
@@ -208,32 +191,23 @@ a1,10,10,1,2,a
 a2,20,10,1,2,a
 a3,20,10,1,2,a
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv fifo <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 4}}}
 queues: {a: {gpu: [2, 1, unlimited]}, b: {gpu: [2, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: fifo
 YAML
     holds 50 run.yaml
     has "start_ms = 110000 FROM job WHERE name = 'a3'"
     has "value = 90 AND n = 3 FROM metric WHERE name = 'starvation_max_s'"
     has "value = 3 FROM metric WHERE name = 'starved'"
     # ... and with nodes of several shapes, CPU that runs out first, racks and parts of devices
-    awk 'BEGIN {
-        print "job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,cpu_milli,queue"
-        seed = 9
-        for (i = 0; i < 300; i++) {
-            seed = (seed * 1103515245 + 12345) % 2147483648; x = int(seed / 65536); t += x % 30
-            part = x % 4 == 0
-            printf "j%d,%d,%d,%d,%s,%s,%d,q\n", i, t, 20 + x % 700, 1 + x % 3, part ? "" : 1 + x % 4,
-                part ? "0." (2 + x % 7) : "", 1000 * (x % 12)
-        }
-    }' >trace.csv
-    cat >run.yaml <<YAML
+    draw_jobs 9 300 job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,cpu_milli,queue '
+        t += x % 30
+        part = x % 4 == 0
+        printf "j%d,%d,%d,%d,%s,%s,%d,q\n", i, t, 20 + x % 700, 1 + x % 3, part ? "" : 1 + x % 4,
+            part ? "0." (2 + x % 7) : "", 1000 * (x % 12)' >trace.csv
+    world run trace.csv kai <<YAML
 cluster:
   pools: {p: {nodes: 8, gpus: 4, cpu: 24, rack_size: 2}, s: {nodes: 3, gpus: 2, cpu: 10}}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 YAML
     holds 50 run.yaml
     has "count(*) = 3 FROM metric WHERE name = 'startable_gang_mean_gpus' AND value > 0"
@@ -251,11 +225,9 @@ a2,0,500,1,3,a
 a3,0,500,1,3,a
 last,100,10,1,1,b
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: fifo, params: {backfill: true}}' <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 8}}}
 queues: {a: {gpu: [8, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: fifo, params: {backfill: true}}
 events: [{at: 60s, fail: n0001, for: 20s}]
 YAML
     holds 50 run.yaml
@@ -275,11 +247,9 @@ s1,10,600,1,2,b
 s2,20,600,1,2,b
 last,3600,60,1,1,b
 CSV
-    cat >alone.yaml <<YAML
+    world alone trace.csv '{name: fifo, params: {backfill: true}}' <<YAML
 cluster: {pools: {big: {nodes: 1, gpus: 8}, small: {nodes: 1, gpus: 2}}}
 queues: {a: {gpu: [8, 1, unlimited]}, b: {gpu: [0, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: fifo, params: {backfill: true}}
 YAML
     numbers="SELECT name, label, value FROM metric WHERE name LIKE 'ftf%' OR name LIKE 'quota_debt%' OR name LIKE '%share_%' OR name LIKE 'fairness%' ORDER BY 1, 2"
     holds 50 alone.yaml
@@ -308,11 +278,9 @@ b1,1800,600,1,1,b,
 gone,0,600,1,8,b,900
 last,3600,60,1,1,a,
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: kai, params: {preset: no-reclaim}}' <<YAML
 cluster: {pools: {p: {nodes: 3, gpus: 8}}}
 queues: {a: {gpu: [16, 1, unlimited]}, b: {gpu: [2, 1, 4]}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: kai, params: {preset: no-reclaim}}
 events: [{at: 600s, fail: n0003, for: 2400s}]
 YAML
     holds 50 run.yaml
@@ -331,13 +299,11 @@ b1,0,3600,1,8,8000,b
 a1,1800,600,1,2,2000,a
 last,3600,60,1,1,0,b
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: kai, params: {preset: no-reclaim}}' <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 8, cpu: 8}}}
 queues:
   a: {gpu: [8, 1, 4], cpu: [8, 1, 4]}
   b: {gpu: [0, 1, unlimited], cpu: [0, 1, unlimited]}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: kai, params: {preset: no-reclaim}}
 YAML
     holds 50 run.yaml
     has "group_concat(j.name) = 'big' FROM never AS n JOIN job AS j ON j.id = n.job"
@@ -362,11 +328,9 @@ a2,1,3600,1,4,4000,a
 b2,1,3600,1,4,4000,b
 last,3000,60,1,1,1000,a
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv kai <<YAML
 cluster: {pools: {p: {nodes: 2, gpus: 8, cpu: 8}}}
 queues: {a: {gpu: [8, 1, unlimited], cpu: [8, 1, unlimited]}, b: {gpu: [8, 1, unlimited], cpu: [8, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: kai
 events: [{at: 0s, fail: n0002, for: 4000s}]
 YAML
     holds 50 run.yaml
@@ -386,11 +350,9 @@ b1,0,200,1,1,b
 b2,0,200,1,1,b
 last,100,10,1,1,b
 CSV
-    cat >run.yaml <<YAML
+    world run trace.csv static <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 4}}}
 queues: {a: {gpu: [3, 1, unlimited]}, b: {gpu: [1, 1, unlimited]}}
-workload: [{name: t, trace: trace.csv}]
-policy: static
 events: [{at: 50s, set: {queues.a.gpu.quota: 2, queues.b.gpu.quota: 2}}]
 YAML
     holds 50 run.yaml
@@ -415,11 +377,9 @@ case_spread() {
                  print "b1,0,300,1,1,q,"; print "b2,0,1,1,1,q,"; print "b3,0,300,1,1,q,"
                  for (i = 0; i < 11; i++) print "s" i "," 10 + 25 * i ",10,2,1,q,x"
                  for (i = 0; i < 11; i++) print "t" i "," 310 + 15 * i ",10,2,1,q,x" }' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv fifo <<YAML
 cluster: {pools: {p: {nodes: 2, gpus: 2}}}
 profiles: {x: {kind: table, table: steps.csv}}
-workload: [{name: t, trace: trace.csv}]
-policy: fifo
 YAML
     holds 50 run.yaml
     has "abs(value * 3600 - 11 * 20) < 1e-9 AND n = 22 FROM metric WHERE name = 'topology_penalty_gpu_h'"
@@ -429,10 +389,8 @@ YAML
     has "value = 0.5 FROM metric WHERE name = 'gangs_within' AND label = 'level=cluster'"
     # racks of two nodes, NVLink over pairs of GPUs: one gang on each extent
     printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\na,0,10,1,2,q\nb,20,10,1,4,q\nc,40,10,2,4,q\nd,60,10,4,4,q\nlast,100,1,1,1,q\n' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv fifo <<YAML
 cluster: {pools: {p: {nodes: 4, gpus: 4, nvlink_domain: 2, rack_size: 2}}}
-workload: [{name: t, trace: trace.csv}]
-policy: fifo
 YAML
     holds 50 run.yaml
     has "count(*) = 4 AND min(n) = 4 FROM metric WHERE name = 'gangs_within' AND value = 0.25"
@@ -441,10 +399,8 @@ YAML
     has "value = 0.75 FROM metric WHERE name = 'gangs_within' AND label = 'level=nvlink'"
     # half of one GPU of two is held all the time, and 3 of 8 CPU; one job of 50 s ended
     printf 'job,submit_s,run_s,pods,gpus_per_pod,gpu_fraction,cpu_milli,mem_mib,queue\na,0,200,1,,0.5,3000,1024,q\nb,0,50,1,,0.5,0,0,q\nlast,100,1,1,1,,0,0,q\n' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: kai}' <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 2, cpu: 8, memory: 4GiB}}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: kai}
 YAML
     holds 50 run.yaml
     has "value = 0.375 FROM metric WHERE name = 'gpu_occupancy'"
@@ -458,10 +414,8 @@ YAML
 # until 220, e for 10 s, which delays nobody. And on a longer trace as the audit counts them.
 case_promises() {
     printf 'job,submit_s,run_s,pods,gpus_per_pod,queue\na,0,100,1,2,q\nb,10,50,1,4,q\nc,20,200,1,1,q\ne,30,10,1,1,q\n' >trace.csv
-    cat >run.yaml <<YAML
+    world run trace.csv '{name: easy, params: {variant: unguarded}}' <<YAML
 cluster: {pools: {p: {nodes: 1, gpus: 4}}}
-workload: [{name: t, trace: trace.csv}]
-policy: {name: easy, params: {variant: unguarded}}
 YAML
     holds 50 run.yaml
     has "value = 1 AND n = 2 FROM metric WHERE name = 'broken_promises'"
