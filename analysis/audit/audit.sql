@@ -132,14 +132,18 @@ FROM cordon
 ORDER BY 1, 2;
 
 -- name: total_count
-SELECT count(DISTINCT at_ms) FROM v_capacity;
+SELECT 1 + 2 * count(*) FROM away;
 
 -- name: totals
--- devices: KAI's metrics of usage do not see MIG instances
-WITH m AS (SELECT pool, gpus - mig_gpus AS devices, gpus FROM node GROUP BY pool)
-SELECT at_ms, sum((gpus - before) / (SELECT coalesce(nullif(m.gpus, 0), 1) FROM m WHERE m.pool = c.pool)
-  * (SELECT m.devices FROM m WHERE m.pool = c.pool))
-FROM (SELECT at_ms, pool, gpus, lag(gpus, 1, 0) OVER (PARTITION BY pool ORDER BY at_ms) AS before FROM v_capacity) AS c
+-- devices, whoever holds them: KAI's metrics of usage do not see MIG instances
+WITH n AS (SELECT id, gpus - mig_gpus AS devices FROM node)
+SELECT at_ms, sum(devices)
+FROM (
+  SELECT coalesce((SELECT submit_ms FROM job WHERE id = 0), 0) AS at_ms, devices FROM n
+  UNION ALL
+  SELECT a.from_ms, -n.devices FROM away AS a JOIN n ON n.id = a.node
+  UNION ALL
+  SELECT a.to_ms, n.devices FROM away AS a JOIN n ON n.id = a.node WHERE a.to_ms IS NOT NULL)
 GROUP BY at_ms
 ORDER BY at_ms;
 

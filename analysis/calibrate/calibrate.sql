@@ -12,8 +12,8 @@ WHERE w.wait_ms IS NOT NULL AND w.enter_ms >= r.window_start_ms
 ORDER BY 1, 2;
 
 -- name: window
--- The window, and what its cluster had for the jobs: GPUs of all nodes that were ever part of it, less those of foreign pods.
-SELECT window_start_ms, window_end_ms, capacity_mgpu - (SELECT coalesce(sum(gpus), 0) * 1000 FROM foreign_pods) FROM run;
+-- The window, and what its cluster had for the jobs: GPUs of all nodes that were ever part of it.
+SELECT window_start_ms, window_end_ms, capacity_mgpu FROM run;
 
 -- name: ends
 -- Recorded starts whose end is recorded, follows from the run time, or is not known.

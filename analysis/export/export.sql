@@ -15,8 +15,8 @@ UNION ALL
 SELECT '; MaxNodes: ' || count(*)
 FROM node
 UNION ALL
-SELECT '; MaxProcs: ' || sum(gpus)
-FROM node
+SELECT '; MaxProcs: ' || (capacity_mgpu / 1000)
+FROM run
 UNION ALL
 SELECT '; Note: a processor is a GPU'
 UNION ALL

@@ -437,6 +437,7 @@ struct orr_plot_node {
     int64_t id;
     char *name;
     uint32_t gpus, devices; /* devices: of gpus; the others are what its MIG instances count */
+    uint32_t foreign; /* devices before these, which are in none of them: of another scheduler */
 };
 struct orr_plot_held {
     orr_ms start, end;

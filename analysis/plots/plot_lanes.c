@@ -138,6 +138,7 @@ static void nodes_load(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool
                 .name = orr_results_text(&plot->in, row, 1),
                 .gpus = gpus < MOST_CELLS ? (uint32_t)gpus : MOST_CELLS,
                 .devices = devices < MOST_CELLS ? (uint32_t)devices : MOST_CELLS,
+                .foreign = (uint32_t)sqlite3_column_int64(row, 4),
             };
         }
     }
@@ -169,6 +170,8 @@ void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes, b
             held.end <= held.start) {
             continue;
         }
+        const uint32_t foreign = lanes->nodes[held.node].foreign;
+        held.devices = foreign < 64 ? held.devices >> foreign : 0;
         if (instances == 0) {
             held_add(lanes, &held);
         } else if (devices_only) {

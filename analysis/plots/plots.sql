@@ -114,7 +114,8 @@ SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all';
 SELECT n.id, d.domain
 FROM node AS n
 LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = 'rack'
-WHERE n.gpus > 0
+JOIN v_job_gpus AS o ON o.node = n.id
+WHERE o.gpus > 0
 ORDER BY n.id;
 
 -- name: typical_asks
@@ -144,7 +145,12 @@ FROM (SELECT * FROM outage UNION ALL SELECT * FROM away UNION ALL SELECT * FROM 
 CROSS JOIN run;
 
 -- name: nodes
-SELECT id, name, gpus, gpus - mig_gpus FROM node WHERE gpus > 0 ORDER BY id;
+-- without the first devices, where another scheduler's pods hold them
+SELECT n.id, n.name, o.gpus, o.gpus - n.mig_gpus, n.gpus - o.gpus
+FROM node AS n
+JOIN v_job_gpus AS o ON o.node = n.id
+WHERE o.gpus > 0
+ORDER BY n.id;
 
 -- name: profiles
 SELECT group_concat(profile, ', ')
@@ -245,7 +251,7 @@ WHERE p.job NOT IN (SELECT job FROM never) -- what is free is of no use to them
 UNION ALL
 SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0, n.gpus * 1000, 0
 FROM (SELECT * FROM outage UNION ALL SELECT * FROM cordon) AS o
-JOIN node AS n ON n.id = o.node
+JOIN v_job_gpus AS n ON n.node = o.node
 CROSS JOIN run AS r
 UNION ALL -- of one that is cordoned, what nobody holds
 SELECT max(p.start_ms, c.from_ms), min(coalesce(p.end_ms, r.end_ms), coalesce(c.to_ms, r.end_ms)), 0, 0, -p.mgpu, 0
@@ -255,7 +261,7 @@ CROSS JOIN run AS r
 UNION ALL
 SELECT a.from_ms, coalesce(a.to_ms, r.end_ms), 0, 0, 0, n.gpus * 1000
 FROM away AS a
-JOIN node AS n ON n.id = a.node
+JOIN v_job_gpus AS n ON n.node = a.node
 CROSS JOIN run AS r;
 
 -- name: lost

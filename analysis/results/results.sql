@@ -47,10 +47,9 @@ WITH l AS (SELECT job, max(coalesce(end_ms, 9e18)) AS to_ms FROM placement GROUP
     UNION ALL SELECT o.from_ms, NULL, 0, 0, 0, -o.mgpu, NULL FROM o
     UNION ALL SELECT o.to_ms, NULL, 0, 0, 0, o.mgpu, NULL FROM o),
   o AS (
-    SELECT o.from_ms AS from_ms, o.to_ms AS to_ms, 1000 * (n.gpus - coalesce(f.gpus, 0)) AS mgpu
+    SELECT o.from_ms AS from_ms, o.to_ms AS to_ms, 1000 * n.gpus AS mgpu
     FROM (SELECT * FROM outage UNION ALL SELECT * FROM away) AS o
-    JOIN node AS n ON n.id = o.node
-    LEFT JOIN foreign_pods AS f ON f.node = n.id)
+    JOIN v_job_gpus AS n ON n.node = o.node)
 SELECT at_ms, queue, held, waits, never, up, quota
 FROM c
 WHERE at_ms < 9e18 AND (held <> 0 OR waits <> 0 OR up <> 0 OR quota IS NOT NULL)

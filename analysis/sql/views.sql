@@ -147,14 +147,18 @@ l AS (SELECT *, lead(from_ms) OVER (PARTITION BY queue ORDER BY nr) AS to_ms FRO
 SELECT queue, from_ms, to_ms, gpu_quota, gpu_limit, gpu_weight, priority FROM l
 WHERE to_ms IS NULL OR to_ms > from_ms;
 
+CREATE VIEW v_job_gpus AS
+-- GPUs of each node that are there for jobs: without the devices that pods of another scheduler hold.
+SELECT n.id AS node, n.pool AS pool, n.gpus - coalesce(f.gpus, 0) AS gpus FROM node AS n LEFT JOIN foreign_pods AS f ON f.node = n.id;
+
 CREATE VIEW v_capacity AS
--- GPUs of a pool from at_ms to its next row: of nodes that are part of the cluster, and of those that are up.
+-- GPUs of a pool that are there for jobs, from at_ms to its next row: of nodes that are part of the cluster, and of those that are up.
 WITH c(at_ms, pool, there, up) AS (
-  SELECT coalesce((SELECT submit_ms FROM job WHERE id = 0), 0), pool, sum(gpus), sum(gpus) FROM node GROUP BY pool
-  UNION ALL SELECT a.from_ms, n.pool, -n.gpus, -n.gpus FROM away AS a JOIN node AS n ON n.id = a.node
-  UNION ALL SELECT a.to_ms, n.pool, n.gpus, n.gpus FROM away AS a JOIN node AS n ON n.id = a.node WHERE a.to_ms IS NOT NULL
-  UNION ALL SELECT o.from_ms, n.pool, 0, -n.gpus FROM outage AS o JOIN node AS n ON n.id = o.node
-  UNION ALL SELECT o.to_ms, n.pool, 0, n.gpus FROM outage AS o JOIN node AS n ON n.id = o.node WHERE o.to_ms IS NOT NULL
+  SELECT coalesce((SELECT submit_ms FROM job WHERE id = 0), 0), pool, sum(gpus), sum(gpus) FROM v_job_gpus GROUP BY pool
+  UNION ALL SELECT a.from_ms, n.pool, -n.gpus, -n.gpus FROM away AS a JOIN v_job_gpus AS n ON n.node = a.node
+  UNION ALL SELECT a.to_ms, n.pool, n.gpus, n.gpus FROM away AS a JOIN v_job_gpus AS n ON n.node = a.node WHERE a.to_ms IS NOT NULL
+  UNION ALL SELECT o.from_ms, n.pool, 0, -n.gpus FROM outage AS o JOIN v_job_gpus AS n ON n.node = o.node
+  UNION ALL SELECT o.to_ms, n.pool, 0, n.gpus FROM outage AS o JOIN v_job_gpus AS n ON n.node = o.node WHERE o.to_ms IS NOT NULL
 ),
 i AS (SELECT at_ms, pool, sum(there) AS there, sum(up) AS up FROM c GROUP BY pool, at_ms)
 SELECT at_ms, pool, sum(there) OVER w AS gpus, sum(up) OVER w AS gpus_up FROM i
@@ -221,7 +225,7 @@ FROM level AS l JOIN job AS j ON j.id = l.job CROSS JOIN run AS r
 WHERE l.from_ms < min(l.to_ms, coalesce(j.end_ms, r.end_ms));
 
 CREATE VIEW v_node_use AS
--- One row a node. gpu_h: GPU-hours held over the whole run; window_use: share of its GPUs that was
+-- One row a node. gpu_h: GPU-hours held over the whole run; window_use: share of its GPUs for jobs that was
 -- held within the window of run, while it was part of the cluster (NULL: no GPUs, or not at all).
 WITH held(node, placements, mgpu_ms, window_mgpu_ms) AS (
   SELECT p.node, count(*), sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)),
@@ -237,8 +241,8 @@ gone(node, ms) AS (
 SELECT n.name AS node, n.pool AS pool, n.gpus AS gpus, coalesce(h.placements, 0) AS placements,
        coalesce(h.mgpu_ms, 0) / 3600000000.0 AS gpu_h,
        coalesce(h.window_mgpu_ms, 0) * 1.0
-         / nullif(n.gpus * 1000 * (r.window_end_ms - r.window_start_ms - coalesce(g.ms, 0)), 0) AS window_use
-FROM node AS n CROSS JOIN run AS r LEFT JOIN held AS h ON h.node = n.id
+         / nullif(o.gpus * 1000 * (r.window_end_ms - r.window_start_ms - coalesce(g.ms, 0)), 0) AS window_use
+FROM node AS n JOIN v_job_gpus AS o ON o.node = n.id CROSS JOIN run AS r LEFT JOIN held AS h ON h.node = n.id
 LEFT JOIN gone AS g ON g.node = n.id;
 
 CREATE VIEW v_wait_cdf AS

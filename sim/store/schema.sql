@@ -18,7 +18,7 @@ CREATE TABLE run(
   window_start_ms INTEGER NOT NULL, -- metrics cover this window: end of warm-up ...
   window_end_ms INTEGER NOT NULL,   -- ... to the last submit of the rows (of whoever waits for results the earliest there could be); after it comes the drain
   end_ms INTEGER NOT NULL,          -- last event
-  capacity_mgpu INTEGER NOT NULL,   -- of all nodes, those included that join later or leave (`away`)
+  capacity_mgpu INTEGER NOT NULL,   -- of all nodes, those included that join later or leave (`away`), without what foreign pods hold
   series_ms INTEGER NOT NULL,       -- length of one bucket of `series`
   warmup TEXT NOT NULL              -- how long it is was: stated, detected (by MSER-5), not found, or stated and not heeded (all jobs come at once)
 );

@@ -76,6 +76,14 @@ grep -q '^occupancy: +0.0 % of the GPU time that the record holds in the window;
 grep -q '^4 records have no end: start + run time is taken for it$' out || fail "ends that were made are not said"
 grep -q 'the mean wait is 68 s against 2.4 min recorded, the median 0 s against 0 s' out || fail "no mean wait"
 ! grep -q 'cannot have happened' out || fail "all of it can have happened"
+# Two of ten GPUs are of another scheduler: the same schedule, on as many as there are for jobs.
+hand 500 0 100
+cp out alone
+printf 'cluster: {pools: {p: {nodes: 1, gpus: 10, foreign: {gpus: 2}}}}\nworkload: [{name: t, trace: hand.csv}]\npolicy: fifo\n' >beside.yaml
+"$orrery" calibrate beside.yaml --no-progress >out 2>err || fail "calibrate beside another scheduler"
+cmp -s out alone || fail "devices of another scheduler count: $(diff out alone)"
+"$orrery" run beside.yaml --quiet --no-progress -o beside.db
+"$orrery" export beside.db jobs --format swf | grep -q '^; MaxProcs: 8$' || fail "processors of another scheduler"
 hand 150 0 100
 grep -q '^1 record cannot have happened on this cluster: it began when the others held too much of its 8 GPUs, job c first, at 00:02:30; 16 were held at once at most$' out || fail "more was held than there is"
 hand 500 0 5

@@ -4,11 +4,11 @@ foreach(name bundle calibrate ci compare cycles decide explain figures forecast 
     ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR})
   set_tests_properties(study.${name} PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
-# Each figure and total of five scenarios, in two parts that last alike.
+# Each figure and total of six scenarios, in two parts that last alike.
 add_test(NAME study.totals COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/study/totals.sh $<TARGET_FILE:orrery>
   ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR} evictions failures)
 add_test(NAME study.totals_others COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/study/totals.sh $<TARGET_FILE:orrery>
-  ${CMAKE_CURRENT_BINARY_DIR}/study_others ${PROJECT_SOURCE_DIR} rounds idle services)
+  ${CMAKE_CURRENT_BINARY_DIR}/study_others ${PROJECT_SOURCE_DIR} foreign rounds idle services)
 set_tests_properties(study.totals study.totals_others PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
 # A run held at random times goes on in a forked process.
 add_executable(fork_times study/fork_times.c)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What figures and reports sum up over time is what the metrics say, on five scenarios: evictions, services,
-# failures, rounds, and one in which nothing waits. The figure's data are read where gnuplot is not found.
+# What figures and reports sum up over time is what the metrics say, on six scenarios: evictions, services,
+# failures, pods of another scheduler on nodes that fail, rounds, and one in which nothing waits. The figure's data are read where gnuplot is not found.
 #
 #   totals.sh ORRERY WORK_DIR SOURCE_DIR [NAME...]: those of these scenarios (all)
 set -eu
@@ -9,7 +9,7 @@ set -eu
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
 shift 3
-wanted=" ${*:-evictions failures rounds idle services} "
+wanted=" ${*:-evictions failures foreign rounds idle services} "
 is_wanted() { case $wanted in *" $1 "*) ;; *) return 1 ;; esac; }
 
 near() { # WHAT A B: equal but for the digits that are printed
@@ -120,7 +120,7 @@ others() {
     not_services="kind NOT IN (SELECT id FROM kind WHERE name = 'inference') AND submit_ms >= (SELECT window_start_ms FROM run)"
     near 'figure size, jobs' "$(block size 1 | awk '{ n += $2 } END { print n + 0 }')" "$(query "SELECT count(*) FROM v_waits WHERE start_ms IS NOT NULL AND $not_services")"
     data nodes >/dev/null
-    near 'figure nodes, GPU-s held' "$(awk -v end="$end" -v gpus="$(query 'SELECT sum(gpus) FROM node')" '!/^#/ && NF == 3 { sum += $3; column[$1]; row[$2] }
+    near 'figure nodes, GPU-s held' "$(awk -v end="$end" -v gpus="$(query 'SELECT sum(gpus) FROM v_job_gpus')" '!/^#/ && NF == 3 { sum += $3; column[$1]; row[$2] }
         END { for (c in column) columns++; for (r in row) rows++; printf "%.9g", sum / 100 * gpus / rows * end / 1000 / columns }' "$name-nodes/$name-nodes".dat)" "$held"
     if [ "$(query 'SELECT count(*) > 0 FROM eviction')" = 1 ]; then # else there is no such figure
         data churn >/dev/null
@@ -142,7 +142,9 @@ others() {
     near 'figure share, GPU-s held' "$(printf '%s\n' "$shares" | awk '{ for (i = 1; i <= NF; i++) n += $i; printf "%.9g", n }')" "$held"
     data waterfall >/dev/null
     near 'figure waterfall, GPU-h there' "$(block waterfall 1 | awk 'NR == 1 { print $5 }')" "$(awk -v a="$(query "SELECT capacity_mgpu * $end / 3.6e9 FROM run")" \
-        -v b="$(query "SELECT total(n.gpus * (coalesce(a.to_ms, $end) - a.from_ms)) / 3.6e6 FROM away AS a JOIN node AS n ON n.id = a.node")" 'BEGIN { printf "%.9g", a - b }')"
+        -v b="$(query "SELECT total(n.gpus * (coalesce(a.to_ms, $end) - a.from_ms)) / 3.6e6 FROM away AS a JOIN v_job_gpus AS n ON n.node = a.node")" 'BEGIN { printf "%.9g", a - b }')"
+    [ "$(query 'SELECT count(*) FROM outage')" = 0 ] || near 'figure waterfall, GPU-h down' "$(block waterfall 1 | awk 'NR == 2 { print $5 }')" \
+        "$(query "SELECT total(n.gpus * (coalesce(o.to_ms, $end) - o.from_ms)) / 3.6e6 FROM outage AS o JOIN v_job_gpus AS n ON n.node = o.node")"
     near 'figure waterfall, GPU-h useful' "$(block waterfall 1 | awk 'END { print $5 }')" "$(awk -v a="$held" -v b="$(query "SELECT total(preempt + reclaim + consolidate
         + stale_gang + node_failure + max_runtime + waiting + checkpoint + restart + idle + slow) / 3.6e9 FROM job_time")" 'BEGIN { printf "%.9g", a / 3600 - b }')"
     # who held what: all of 6 or 7 nodes is drawn, in the part that the axis says
@@ -245,9 +247,10 @@ workload:
 YAML
 { printf 'cluster: {pools: {p: {nodes: 6, gpus: 8, price: 20, idle_power: 2kW, full_power: 9kW}}}\npolicy: kai\n'; cat base.txt; } >evictions.yaml
 { printf 'cluster: {pools: {p: {nodes: 7, gpus: 8}}, failures: {each: node, mtbf: 3d, repair: {median: 6h, sigma: 0.5}}}\npolicy: kai\n'; cat base.txt; } >failures.yaml
+sed 's/gpus: 8/gpus: 11, foreign: {gpus: 3}/' failures.yaml >foreign.yaml
 { printf 'cluster: {pools: {p: {nodes: 6, gpus: 8}}}\nexecution: {round: 10m}\npolicy: fifo\n'; cat base.txt; } >rounds.yaml
 { printf 'cluster: {pools: {p: {nodes: 200, gpus: 8}}}\npolicy: fifo\n'; cat base.txt; } >idle.yaml
-for name in evictions failures rounds idle; do
+for name in evictions failures foreign rounds idle; do
     is_wanted $name || continue
     "$orrery" run $name.yaml -o $name.db -q --no-progress --allow-loss 2>err || [ $? = 1 ] || fail "run $name: $(cat err)"
     holds
