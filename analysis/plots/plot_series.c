@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define PANEL_NUMBERS 5 /* above 0 at a panel of many, at most */
+#define PANEL_NUMBERS 5 /* above 0 at a panel of three or more, at most */
 
 void orr_plot__allocation(struct orr_plot *plot)
 {
@@ -229,7 +229,7 @@ static void share_panel(struct orr_plot *plot, const struct orr_plot_table *tabl
                      least / whole > 5   ? 10 * whole
                      : least / whole > 2 ? 5 * whole
                                          : 2 * whole);
-    } else if (plot->term != ORR_PLOT_DUMB && table->slots.count > 3 && top > 0) {
+    } else if (plot->term != ORR_PLOT_DUMB && table->slots.count > 2 && top > 0) {
         orr_plot__gp(plot, "set ytics %.9g\n", orr_plot__round_step(top * 1.08, PANEL_NUMBERS));
     }
     if (plot->term != ORR_PLOT_DUMB) {

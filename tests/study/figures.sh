@@ -221,6 +221,7 @@ awk 'BEGIN { print "job,submit_s,run_s,gpus,queue"; for (i = 0; i < 400; i++) pr
     printf 'workload: [{name: t, trace: ten.csv}]\n'; } >ten.yaml
 "$orrery" run ten.yaml -q --no-progress -o ten.db
 "$orrery" plot ten.db allocation depth debt share fairness --from '4d 01:00:07' --to '4d 09:00:07' --script -o ten >out
+[ "$(grep -c "^set ytics [0-9]" ten/ten-share.gp)" = 3 ] || fail "share: numbers of three low panels"
 for figure in allocation depth debt share; do
     sed "s/'\.\"\\\\n\"\.'/ /g" ten/ten-$figure.gp | grep -q '^heading = .*; means over 60 s' || fail "$figure of 8 h: $(grep '^heading' ten/ten-$figure.gp)"
 done
