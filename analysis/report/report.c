@@ -20,13 +20,13 @@ static void title_of(struct orr_results *in, FILE *out)
         (void)fprintf(
             out,
             "</h1>\n<p class=\"soft\">%s on %s, %s. Numbers are of "
-            "jobs submitted in the window of %s from %s, unless they say otherwise.</p>\n",
+            "jobs submitted in the window of %s from %s to %s, unless they say otherwise.</p>\n",
             orr_report__count(sqlite3_column_double(row, 3), "GPU", "GPUs", gpus),
             orr_report__count(sqlite3_column_double(row, 4), "node", "nodes", nodes),
             orr_report__count(sqlite3_column_double(row, 5), "queue", "queues", queues),
             orr_format_rough(window, sqlite3_column_double(row, 2)),
-            sqlite3_column_int(row, 6) != 0 ? "the submit of all jobs to the end of the run"
-                                            : "the end of the warm-up to the last submit");
+            sqlite3_column_int(row, 6) != 0 ? "the end of the warm-up" : "the begin of the run",
+            sqlite3_column_int(row, 7) != 0 ? "the end of the run" : "the last submit");
     }
 }
 

@@ -91,7 +91,7 @@ ORDER BY l.waited DESC, l.job;
 -- name: head
 SELECT name, policy, (window_end_ms - window_start_ms) / 1000.0, capacity_mgpu / 1000.0,
   (SELECT count(*) FROM node), (SELECT count(*) FROM queue WHERE leaf),
-  (SELECT count(DISTINCT submit_ms) FROM job) = 1 AND window_end_ms = end_ms
+  window_start_ms > begin_ms, window_end_ms = end_ms
 FROM run;
 
 -- name: scenario

@@ -642,10 +642,12 @@ static void text_evictions(const struct orr_summary *s, FILE *out)
     (void)fprintf(out, ", %s GPU-h lost\n", orr_cli_gpu_hours(s->lost_gpu_h, lost));
 }
 
-/* What the window is a time of: point.c takes the time of submits, if there is one. */
-static const char *window_words(const struct orr_world *world)
+/* What the window is a time of: point.c takes the time of submits, if there is one, and services
+ * and the horizon may end it with the run. */
+static const char *window_words(const struct orr_world *world, bool to_the_end)
 {
-    return world->begin_ms < world->last_submit_ms ? "of submits"
+    return world->begin_ms < world->last_submit_ms
+               ? (to_the_end ? "long, to the end of the run" : "of submits")
            : world->begin_ms > world->first_submit_ms
                ? "long, to the end, since no job comes after the begin"
                : "long, to the end, since all jobs come at once";
@@ -703,7 +705,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     }
     (void)fprintf(out, "\nwindow      %s %s",
                   orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0),
-                  window_words(r->world));
+                  window_words(r->world, s->window_end_ms == r->run->end_ms));
     if (s->finished > 0) {
         (void)fprintf(out, "; the last job ended at %s", orr_format_rough(b, s->makespan_s));
     }

@@ -41,6 +41,7 @@ explained() { # QUEUE TEXT
     for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo "x$i,$((600 * i)),700,1,8,a"; done
     echo long,9000,5184000,1,8,a
 } | page fifo '{a: {gpu: [8, 1, unlimited]}}' 'warmup: 2h'
+has 'in the window of 30.0 min from the end of the warm-up to the last submit, unless' 'a window that ends with the last submit'
 has 'Yes. Of 8 GPUs 100 % were held on average. All were held while jobs waited 100 % of the time' 'a long drain'
 explained a 'Mean over the window: entitled to 8.0 GPUs (of what it asked for, by quota and weight), held 8.0, asked for'
 
@@ -165,3 +166,12 @@ printf 'extends: run.yaml\npolicy: easy\n' >other.yaml
 exits 0 run other.yaml -q --no-progress -o other.db
 exits 0 report run.db other.db -o page.html
 [ "$(grep -o '<td>jobs that never started</td>' page.html | wc -l)" = 1 ] || fail "numbers that stand twice"
+
+# A horizon ends the window with the run, before the last submit; nothing was left out at the begin.
+page fifo '{a: {gpu: [8, 1, unlimited]}}' 'horizon: 20m' <<'CSV'
+job,submit_s,run_s,gpus,queue
+x,0,600,8,a
+y,1800,600,8,a
+CSV
+has 'in the window of 20.0 min from the begin of the run to the end of the run, unless' 'a window that a horizon ends'
+grep -q '^window      20.0 min long, to the end of the run; ' ran || fail "window: $(cat ran)"
