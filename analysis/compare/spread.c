@@ -194,6 +194,11 @@ void orr_spreads_release(struct orr_spreads *spreads)
     *spreads = (struct orr_spreads){0};
 }
 
+double orr_spread_mean(const struct orr_spread_row *row)
+{
+    return row->open > 0 ? (double)NAN : row->mean;
+}
+
 const struct orr_spread_row *orr_spread_find(const struct orr_spreads *spreads, const char *metric,
                                              const char *label, uint32_t arm)
 {

@@ -379,6 +379,10 @@ struct orr_plot_unit {
 struct orr_spreads;
 struct orr_plot_unit orr_plot__unit_of(const struct orr_spreads *spreads, const char *metric);
 void orr_plot__unit_label(char out[200], const char *metric, struct orr_plot_unit unit);
+/* "; 3 of 12 settings left out, where a run did not reach it", of any of the metrics; "": there is
+ * none. A setting that one of its runs did not reach has no mean. */
+const char *orr_plot__unreached(const struct orr_spreads *spreads, const char *const *metrics,
+                                uint32_t count, char out[120]);
 /* The axis of that name, or number `otherwise` without one; ORR_NONE: there is none. */
 uint32_t orr_plot__axis_of(const struct orr_spreads *spreads, const char *name, uint32_t otherwise);
 /* Values of an axis as they come; the place of one, which is added where it is new. */

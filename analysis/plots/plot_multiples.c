@@ -68,7 +68,7 @@ static bool find_cell(struct multiples *m, uint32_t arm, struct cell **cell,
     const char *line = m->line_axis == ORR_NONE ? "" : values[m->line_axis];
     *row = orr_spread_find(m->spreads, m->metric, "", arm);
     if (values[m->panel_axis] == NULL || values[m->x_axis] == NULL || line == NULL ||
-        *row == NULL || isnan((*row)->mean)) {
+        *row == NULL || (*row)->n + (*row)->open == 0) {
         return false;
     }
     *cell = cell_at(m, orr_plot__value(&m->panels, values[m->panel_axis]),
@@ -100,9 +100,10 @@ static void fill(struct multiples *m, struct orr_arena *arena)
         struct cell *cell;
         const struct orr_spread_row *row;
         if (find_cell(m, a, &cell, &row)) {
-            cell->mean += row->mean;
-            cell->low += isnan(row->low) ? row->mean : row->low;
-            cell->high += isnan(row->high) ? row->mean : row->high;
+            const double mean = orr_spread_mean(row);
+            cell->mean += mean;
+            cell->low += isnan(row->low) || isnan(mean) ? mean : row->low;
+            cell->high += isnan(row->high) || isnan(mean) ? mean : row->high;
             cell->count++;
         }
     }
@@ -139,9 +140,10 @@ static void multiples_text(struct orr_plot *plot, const struct multiples *m)
 {
     FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
     const struct orr_spreads *spreads = m->spreads;
-    char label[200];
+    char label[200], unreached[120];
     orr_plot__unit_label(label, m->metric, m->unit);
-    (void)fprintf(out, "%s: %s across\n", label, spreads->axes[m->x_axis]);
+    (void)fprintf(out, "%s: %s across%s\n", label, spreads->axes[m->x_axis],
+                  orr_plot__unreached(spreads, &m->metric, 1, unreached));
     for (uint32_t p = 0; p < m->panels.count; p++) {
         (void)fprintf(out, "\n%s %s\n%-20s", spreads->axes[m->panel_axis], m->panels.names[p],
                       m->line_axis == ORR_NONE ? "" : spreads->axes[m->line_axis]);
@@ -361,7 +363,7 @@ static void frame_panel(struct orr_plot *plot, const struct multiples *m, const 
 /* What is written around the panels: in a frame of its own, of the page's size. */
 static void draw_names(struct orr_plot *plot, const struct multiples *m, const struct grid *g)
 {
-    char label[200], title[500], more[80] = "";
+    char label[200], title[500], more[80] = "", unreached[120];
     const struct orr_spreads *spreads = m->spreads;
     const bool others = spreads->axis_count > (m->line_axis == ORR_NONE ? 2u : 3u);
     if (g->drawn < m->panels.count) {
@@ -382,6 +384,12 @@ static void draw_names(struct orr_plot *plot, const struct multiples *m, const s
         orr_plot__quote(plot, title, 160, false);
         orr_plot__gp(plot, " at screen %.4f,%.4f center%s\n", (g->left + g->right) / 2,
                      1 - 0.9 * plot->line, orr_plot__ink(plot));
+        if (*orr_plot__unreached(spreads, &m->metric, 1, unreached) != '\0') {
+            orr_plot__gp(plot, "set label 93 ");
+            orr_plot__quote(plot, unreached + strlen("; "), 120, false);
+            orr_plot__gp(plot, " at screen %.4f,%.4f center%s\n", (g->left + g->right) / 2,
+                         1 - 1.9 * plot->line, orr_plot__ink(plot));
+        }
     }
     orr_plot__gp(plot, "set label 91 ");
     orr_plot__quote(plot, label, 100, false);

@@ -9,6 +9,7 @@
 #include <orrery/analysis/metrics.h>
 #include <orrery/analysis/spread.h>
 #include <orrery/base/sort.h>
+#include <orrery/base/text.h>
 
 #define NUMBERS_MOST 150 /* cells of a map that have their numbers in them */
 #define NAMES_MOST   40  /* of a side of a map */
@@ -84,13 +85,13 @@ static void map_fill(struct map *map, struct orr_arena *arena)
     for (uint32_t a = 0; a < spreads->arm_count; a++) {
         const char *const *values = spreads->arms[a].values;
         const struct orr_spread_row *s = orr_spread_find(spreads, map->metric, "", a);
-        if (values[map->x] == NULL || values[map->y] == NULL || s == NULL || isnan(s->mean)) {
+        if (values[map->x] == NULL || values[map->y] == NULL || s == NULL || s->n + s->open == 0) {
             continue;
         }
         const size_t cell =
             (size_t)orr_plot__value(&map->rows, values[map->y]) * map->columns.count +
             orr_plot__value(&map->columns, values[map->x]);
-        map->cells[cell] += s->mean;
+        map->cells[cell] += orr_spread_mean(s);
         counts[cell]++;
     }
     for (size_t c = 0; c < cells; c++) {
@@ -126,14 +127,35 @@ static void map_names(struct orr_plot *plot, char side, const char *const *names
     orr_plot__gp(plot, ")\n");
 }
 
+const char *orr_plot__unreached(const struct orr_spreads *spreads, const char *const *metrics,
+                                uint32_t count, char out[120])
+{
+    uint32_t open = 0;
+    for (uint32_t a = 0; a < spreads->arm_count; a++) {
+        bool any = false;
+        for (uint32_t m = 0; m < count; m++) {
+            const struct orr_spread_row *s = orr_spread_find(spreads, metrics[m], "", a);
+            any = any || (s != NULL && s->open > 0);
+        }
+        open += any ? 1 : 0;
+    }
+    out[0] = '\0';
+    if (open > 0) {
+        (void)snprintf(out, 120, "; %u of %u setting%s left out, where a run did not reach it",
+                       open, spreads->arm_count, ORR_PLURAL(spreads->arm_count));
+    }
+    return out;
+}
+
 /* A terminal has no colours to count on: the numbers themselves. */
 static void map_text(struct orr_plot *plot, const struct map *map, struct orr_plot_unit unit)
 {
     FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
-    char label[200];
+    char label[200], unreached[120];
     orr_plot__unit_label(label, map->metric, unit);
-    (void)fprintf(out, "%s: %s down, %s across\n\n%-20s", label, map->spreads->axes[map->y],
-                  map->spreads->axes[map->x], "");
+    (void)fprintf(out, "%s: %s down, %s across%s\n\n%-20s", label, map->spreads->axes[map->y],
+                  map->spreads->axes[map->x],
+                  orr_plot__unreached(map->spreads, &map->metric, 1, unreached), "");
     for (uint32_t c = 0; c < map->columns.count; c++) {
         (void)fprintf(out, " %10.10s", map->columns.names[c]);
     }
@@ -150,10 +172,11 @@ static void map_text(struct orr_plot *plot, const struct map *map, struct orr_pl
 
 static void map_title(struct orr_plot *plot, const struct map *map)
 {
-    char title[300];
-    (void)snprintf(title, sizeof title, "%.100s: %.60s by %.60s%s", map->spreads->name,
-                   map->spreads->axes[map->y], map->spreads->axes[map->x],
-                   map->spreads->axis_count > 2 ? ", means over the other axes" : "");
+    char title[450], unreached[120];
+    (void)snprintf(title, sizeof title, "%.100s: %.60s by %.60s, means over %s%s",
+                   map->spreads->name, map->spreads->axes[map->y], map->spreads->axes[map->x],
+                   map->spreads->axis_count > 2 ? "replicas and the other axes" : "replicas",
+                   orr_plot__unreached(map->spreads, &map->metric, 1, unreached));
     orr_plot__plain_title(plot, title);
 }
 
@@ -222,10 +245,19 @@ uint32_t orr_plot__axis_of(const struct orr_spreads *spreads, const char *name, 
 static enum orr_status check_metric(const struct orr_spreads *spreads, const char *path,
                                     const char *metric, struct orr_err *err)
 {
+    bool known = false, reached = false;
     for (uint32_t i = 0; i < spreads->count; i++) {
         if (strcmp(spreads->items[i].metric, metric) == 0) {
-            return ORR_OK;
+            known = true;
+            reached = reached || !isnan(orr_spread_mean(&spreads->items[i]));
         }
+    }
+    if (known) {
+        return reached ? ORR_OK
+                       : orr_fail(err, ORR_DATA,
+                                  "%s: no setting has a mean of \"%s\": in each of them some run "
+                                  "did not reach it, or has none",
+                                  path, metric);
     }
     return orr_fail(err, ORR_DATA, "%s: no run has the metric \"%s\" (`orrery metrics` lists them)",
                     path, metric);
@@ -317,7 +349,7 @@ static uint32_t front_fill(const struct orr_spreads *spreads, const struct orr_p
     for (uint32_t a = 0; a < spreads->arm_count; a++) {
         const struct orr_spread_row *x = orr_spread_find(spreads, what->metrics[0], "", a);
         const struct orr_spread_row *y = orr_spread_find(spreads, what->metrics[1], "", a);
-        if (x != NULL && y != NULL && !isnan(x->mean) && !isnan(y->mean)) {
+        if (x != NULL && y != NULL && !isnan(orr_spread_mean(x)) && !isnan(orr_spread_mean(y))) {
             points[count++] = (struct front){.x = x, .y = y, .arm = a, .best = true};
         }
     }
@@ -335,8 +367,10 @@ static void front_text(struct orr_plot *plot, const struct orr_spreads *spreads,
                        const struct orr_plot_unit units[2])
 {
     FILE *out = plot->options->out != NULL ? plot->options->out : stdout;
-    (void)fprintf(out, "%-28s %24.24s %24.24s\n", "no other is better in both", labels[0],
-                  labels[1]);
+    const char *const metrics[] = {points->x->metric, points->y->metric};
+    char unreached[120];
+    (void)fprintf(out, "%-28s %24.24s %24.24s%s\n", "no other is better in both", labels[0],
+                  labels[1], orr_plot__unreached(spreads, metrics, 2, unreached));
     for (uint32_t i = 0; i < count; i++) {
         if (points[i].best) {
             (void)fprintf(out, "%-28s %24.4g %24.4g\n", spreads->arms[points[i].arm].label,
@@ -500,16 +534,18 @@ static void front_draw(struct orr_plot *plot, const struct orr_spreads *spreads,
                        struct front *points, uint32_t count, const char *const labels[2],
                        const struct orr_plot_unit units[2])
 {
-    char title[300];
+    char title[420], unreached[120];
+    const char *const metrics[] = {points->x->metric, points->y->metric};
     bool intervals = false;
     for (uint32_t i = 0; i < count; i++) {
         intervals = intervals || points[i].x->high > points[i].x->low ||
                     points[i].y->high > points[i].y->low;
     }
     orr_plot__start(plot, (struct orr_plot_size){900, 520, 100, 26, false});
-    (void)snprintf(title, sizeof title, "%.100s: settings that no other beats in both%s",
+    (void)snprintf(title, sizeof title, "%.100s: settings that no other beats in both%s%s",
                    spreads->name,
-                   intervals && !orr_plot__narrow(plot) ? "; bars: 95 % interval of the mean" : "");
+                   intervals && !orr_plot__narrow(plot) ? "; bars: 95 % interval of the mean" : "",
+                   orr_plot__unreached(spreads, metrics, 2, unreached));
     orr_plot__plain_title(plot, title);
     orr_plot__gp(plot, "set xlabel ");
     orr_plot__quote(plot, labels[0], 100, false);

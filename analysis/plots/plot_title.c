@@ -185,7 +185,7 @@ void orr_plot__plain_title(struct orr_plot *plot, const char *text)
 {
     if (!plot->options->no_title) {
         orr_plot__gp(plot, "set title ");
-        orr_plot__quote(plot, text, 160, false);
+        (void)orr_plot__wrap(plot, text, plot->letters * title_part(plot) * 0.85);
         orr_plot__gp(plot, "%s\n", orr_plot__ink(plot));
     }
 }

@@ -51,6 +51,9 @@ struct orr_spreads {
 enum orr_status orr_spreads_read(const char *path, const char *scope, struct orr_spreads *spreads,
                                  struct orr_err *err) ORR_MUST_USE;
 void orr_spreads_release(struct orr_spreads *spreads);
+/* The mean; NAN where it is a number in no replica, or not reached in one: a mean of the others
+ * alone would be of those in which it is least. */
+double orr_spread_mean(const struct orr_spread_row *row);
 /* NULL: the setting has none. */
 const struct orr_spread_row *orr_spread_find(const struct orr_spreads *spreads, const char *metric,
                                              const char *label, uint32_t arm);
