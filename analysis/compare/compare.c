@@ -390,6 +390,8 @@ static void adjust(const struct orr_comparison *comparison, struct orr_paired *a
         }
         orr_holm(p, comparison->arm_count - 1);
         for (uint32_t a = 1; a < comparison->arm_count; a++) {
+            const double chance = 1 - comparison->level;
+            cells[a].among = cells[a].p <= chance && p[a - 1] > chance;
             cells[a].p = p[a - 1];
         }
     }

@@ -202,7 +202,7 @@ int orr_paired_order(const struct orr_paired *p)
     const int others = (p->low > 0) - (p->high < 0); /* 0 of NAN */
     const uint32_t pairs = orr_paired_pairs(p);
     if (p->lost + p->found == 0) {
-        return others;
+        return p->among ? 0 : others;
     }
     if (p->lost == pairs || p->found == pairs || (p->lost > 0 && p->found > 0)) {
         return p->lost == pairs ? 1 : p->found == pairs ? -1 : p->signs;

@@ -242,10 +242,15 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
         (void)snprintf(text, bytes, "%s: the same under %s and %s in all %u.", name, base, other,
                        p->n);
     } else if (orr_paired_order(p) == 0) {
+        char among[60] = "";
+        if (p->among) {
+            (void)snprintf(among, sizeof among, ", p = %.2g among %u setting%s", p->p,
+                           c->arm_count - 1, ORR_PLURAL(c->arm_count - 1));
+        }
         (void)snprintf(text, bytes,
                        "%s: no difference between %s and %s could be shown; %s, %g %% interval %s, "
-                       "n = %u.",
-                       name, base, other, change, 100 * c->level, range, p->n);
+                       "n = %u%s.",
+                       name, base, other, change, 100 * c->level, range, p->n, among);
     } else {
         (void)snprintf(
             text, bytes, "%s: %s%s from %s to %s%s; %g %% interval %s, n = %u, p = %.2g.", name,

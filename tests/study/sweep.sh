@@ -124,6 +124,14 @@ exits 0 compare calm.db --by queue
 base=$(sed -n 3p labels) other=$(sed -n 1p labels)
 exits 0 compare calm.db --arm "$base" --arm "$other" --json
 [ "$(jq -r '.arms[0].arm + "|" + .arms[1].arm' out)" = "$base|$other" ] || fail "not the settings asked for: $(jq -c .arms out)"
+# Differences of 10 and 11 by seed are beyond chance by themselves (t = 21), and may be chance among four settings.
+cp calm.db among.db
+sqlite3 among.db "UPDATE point_metric SET value = 100 + (SELECT CASE arm WHEN 0 THEN 0 WHEN 1 THEN 9 + seed ELSE 10 * seed - 15 END
+    FROM sweep_point WHERE id = point) WHERE name = 'wait_mean_s' AND scope = 'all'"
+exits 0 compare among.db --metric wait_mean_s
+grep -q '^wait_mean_s .* 2  *0.12  =$' out && grep -q 'could be shown; .*, n = 2, p = 0.12 among 4 settings' out || fail "among four: $(cat out)"
+exits 0 compare among.db --metric wait_mean_s --arm "$(sqlite3 calm.db 'SELECT label FROM sweep_arm WHERE id = 0')" --arm "$(sqlite3 calm.db 'SELECT label FROM sweep_arm WHERE id = 1')"
+grep -q '^wait_mean_s .* 2  *0.03  worse$' out || fail "by itself: $(cat out)"
 exits 65 compare calm.db --arm nobody
 exits 64 compare calm.db --replicas 3
 exits 64 compare "calm/points/$(sqlite3 calm.db "SELECT key FROM sweep_point LIMIT 1").db"

@@ -140,6 +140,10 @@ static void readings__that_are_lost_are_tested_by_their_signs(void **state)
     assert_true(p.lost == 1 && orr_paired_order(&p) == 0 && orr_paired_order_as_is(&p) == 0);
     p = readings(base, slower, 6);
     assert_true(p.low > 0 && orr_paired_order(&p) == 1);
+    p = readings(base, slower + 1, 5);
+    assert_true(orr_paired_order(&p) == 1);
+    p.among = true; /* and may be chance among so many settings */
+    assert_true(orr_paired_order(&p) == 0 && orr_paired_order_as_is(&p) == 0);
     p = readings(base, more, 6); /* six of six: 1 in 32 */
     assert_true(p.low < 0 && orr_paired_order(&p) == 1);
     p = readings(more, base, 6);

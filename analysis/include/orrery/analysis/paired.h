@@ -36,6 +36,7 @@ struct orr_paired {   /* other minus base, over n pairs */
      * `low` to `high` does. NAN: no interval, a base of 0, or values below 0. */
     double part_low, part_high;
     double p;      /* two-sided, of no difference */
+    bool among;    /* beyond chance by itself, and not among as many settings as p is adjusted to */
     double effect; /* difference / standard deviation of the differences (Cohen's d_z) */
 };
 
@@ -52,8 +53,9 @@ static inline uint32_t orr_paired_pairs(const struct orr_paired *p)
     return p->n + p->lost + p->found + p->neither;
 }
 /* What is shown beyond chance: 1: the other has more, -1: less, 0: neither. By the interval, unless
- * pairs are lost or found: then by the signs of all pairs, or by the interval of the others where
- * these alone show the same; what all pairs lost, or found, is shown. */
+ * p is adjusted and may be chance then, or pairs are lost or found: then by the signs of all pairs,
+ * or by the interval of the others where these alone show the same; what all pairs lost, or found,
+ * is shown. */
 int orr_paired_order(const struct orr_paired *p);
 /* The same where one pair without an interval counts as it stands. */
 int orr_paired_order_as_is(const struct orr_paired *p);
