@@ -419,8 +419,31 @@ static double touched_part(const struct orr_summary *summary)
     return available > 0.0 ? (touched + summary->mig_held_mgpu_ms) / available : (double)NAN;
 }
 
-void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
-                      struct orr_summary *summary)
+/* What the other files of this room fill in, in an order in which each finds what it needs. */
+typedef void summary_step(const struct orr_world *world, const struct orr_run *run,
+                          struct orr_summary *summary);
+static summary_step *const steps[] = {
+    orr_summary__attain, orr_summary__deadlines, orr_summary__finish, orr_summary__extents,
+    orr_summary__speeds, orr_summary__occupied,  orr_summary__ftf,    orr_summary__owners,
+    orr_summary__nodes,  orr_summary__ties,      orr_summary__pools,  orr_summary__energy,
+    orr_summary__sweep,
+};
+
+/* Each step walks over all jobs or placements, which takes a second where there are millions. */
+static bool take_steps(const struct orr_world *world, const struct orr_run *run,
+                       const volatile sig_atomic_t *interrupted, struct orr_summary *summary)
+{
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (interrupted != NULL && *interrupted) {
+            return false;
+        }
+        steps[i](world, run, summary);
+    }
+    return interrupted == NULL || !*interrupted;
+}
+
+bool orr_summary_make(const struct orr_world *world, const struct orr_run *run,
+                      const volatile sig_atomic_t *interrupted, struct orr_summary *summary)
 {
     size_t groups = (size_t)world->queues.count * ORR_KIND_COUNT;
     struct tallies t = {0};
@@ -447,19 +470,7 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     sum_fairness(world, run, summary);
     orr_summary__phases(world, run, summary);
     list_queues(world, run, summary, &t, lost, evictions);
-    orr_summary__attain(world, run, summary);
-    orr_summary__deadlines(world, run, summary);
-    orr_summary__finish(world, run, summary);
-    orr_summary__extents(world, run, summary);
-    orr_summary__speeds(world, run, summary);
-    orr_summary__occupied(world, run, summary);
-    orr_summary__ftf(world, run, summary);
-    orr_summary__owners(world, run, summary);
-    orr_summary__nodes(world, run, summary);
-    orr_summary__ties(world, run, summary);
-    orr_summary__pools(world, run, summary);
-    orr_summary__energy(world, run, summary);
-    orr_summary__sweep(world, run, summary);
+    const bool whole = take_steps(world, run, interrupted, summary);
     summary->gpu_touched = touched_part(summary);
     sum_scheduler(world, run, summary);
     summary->waits = orr_tally__result(&t.all);
@@ -477,6 +488,10 @@ void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
     orr_free(t.came);
     orr_free(lost);
     orr_free(evictions);
+    if (!whole) {
+        orr_summary_release(summary);
+    }
+    return whole;
 }
 
 void orr_summary_release(struct orr_summary *summary)

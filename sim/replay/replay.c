@@ -512,6 +512,14 @@ static void forget_rows(struct orr_workload *workload)
     orr_idmap_settle(&workload->jobs);
 }
 
+/* Between the walks over all jobs, each of which takes a second where there are millions. */
+static enum orr_status heed_interrupt(const struct orr_world_options *options, struct orr_err *err)
+{
+    return options->interrupted == NULL || !*options->interrupted
+               ? ORR_OK
+               : orr_fail(err, ORR_INTERRUPTED, "interrupted");
+}
+
 enum orr_status orr_world_build(const struct orr_scenario *scenario,
                                 const struct orr_world_options *options, struct orr_world *world,
                                 struct orr_err *err)
@@ -538,6 +546,9 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario,
         status = orr_replay__load_profiles(world, scenario, err);
     }
     if (status == ORR_OK) {
+        status = heed_interrupt(options, err);
+    }
+    if (status == ORR_OK) {
         drop_impossible(world, options);
         orr_replay__drop_endless(world);
         orr_replay__estimates(scenario, world);
@@ -559,6 +570,9 @@ enum orr_status orr_world_build(const struct orr_scenario *scenario,
     if (status == ORR_OK && world->job_count == 0) {
         status = orr_fail(err, ORR_DATA, "%s: no job is left to run",
                           scenario->part_count > 0 ? scenario->parts[0].label : "scenario");
+    }
+    if (status == ORR_OK) {
+        status = heed_interrupt(options, err);
     }
     if (status != ORR_OK) {
         orr_world_release(world);

@@ -158,6 +158,12 @@ static enum orr_status simulate(const struct orr_point_options *given,
     return status;
 }
 
+/* What ends the work on results: nothing does where those of a part are wanted as well. */
+static const volatile sig_atomic_t *interrupt_of(const struct orr_point_options *options)
+{
+    return options->keep_partial ? NULL : options->interrupted;
+}
+
 static enum orr_status write_results(const struct orr_point_options *options,
                                      struct orr_point *point, struct orr_store *store,
                                      struct orr_err *err)
@@ -216,8 +222,7 @@ static enum orr_status write_results(const struct orr_point_options *options,
                                     .meta = meta,
                                     .meta_count = 12 + point->run.pruned_count,
                                     .totals_only = options->totals_only,
-                                    .interrupted =
-                                        options->keep_partial ? NULL : options->interrupted};
+                                    .interrupted = interrupt_of(options)};
     const enum orr_status status = orr_store_write(store, &input, err);
     free(place);
     return status;
@@ -575,6 +580,21 @@ static void release_run(struct orr_point *point)
     point->world = (struct orr_world){0};
 }
 
+/* The metrics, and what else is known only once the run is over. */
+static enum orr_status summarize(const struct orr_point_options *options, struct orr_point *point,
+                                 struct orr_err *err)
+{
+    orr_never_find(&point->world, point->shards, &point->run);
+    if (!orr_summary_make(&point->world, &point->run, interrupt_of(options), &point->summary)) {
+        return orr_fail(err, ORR_INTERRUPTED,
+                        "interrupted while metrics were made; no results are kept");
+    }
+    if (point->scenario.shard_count == 1 && strcmp(point->shards[0].policy->name, "easy") == 0) {
+        orr_promises_judge(&point->world, &point->run, &point->summary.promises);
+    }
+    return ORR_OK;
+}
+
 /* What came of the run, and its results file. */
 static enum orr_status conclude(struct course *course)
 {
@@ -584,15 +604,14 @@ static enum orr_status conclude(struct course *course)
         return orr_fail(course->err, ORR_INTERRUPTED,
                         "interrupted; no results are kept (--keep-partial stores what there is)");
     }
-    orr_never_find(&point->world, point->shards, &point->run);
-    orr_summary_make(&point->world, &point->run, &point->summary);
-    if (point->scenario.shard_count == 1 && strcmp(point->shards[0].policy->name, "easy") == 0) {
-        orr_promises_judge(&point->world, &point->run, &point->summary.promises);
-    }
+    enum orr_status status = summarize(options, point, course->err);
     book(point, 3, &course->mark);
+    if (status != ORR_OK) {
+        return status;
+    }
     struct orr_store *store = course->store;
     course->store = NULL; /* closed in any case */
-    enum orr_status status = write_results(options, point, store, course->err);
+    status = write_results(options, point, store, course->err);
     if (status == ORR_OK) {
         if (options->written != NULL) {
             release_run(point);

@@ -10,6 +10,8 @@
 #ifndef ORR_SIM_SUMMARY_H
 #define ORR_SIM_SUMMARY_H
 
+#include <signal.h>
+
 #include <orrery/analysis/metrics.h>
 #include <orrery/sim/engine.h>
 
@@ -279,8 +281,9 @@ struct orr_summary {
     uint32_t part_count;
 };
 
-void orr_summary_make(const struct orr_world *world, const struct orr_run *run,
-                      struct orr_summary *summary);
+/* False: `interrupted` (or NULL) is not 0, and there is no summary. */
+bool orr_summary_make(const struct orr_world *world, const struct orr_run *run,
+                      const volatile sig_atomic_t *interrupted, struct orr_summary *summary);
 void orr_summary_release(struct orr_summary *summary);
 
 /* Every number as one row, for the store and for `expect:`. */

@@ -184,7 +184,7 @@ typedef void orr_world_warn_fn(const char *text, void *context);
 struct orr_trace_shelf;
 struct orr_world_options {
     uint32_t allow_loss_ppm;                  /* as in orr_trace_options */
-    const volatile sig_atomic_t *interrupted; /* reading ends once it is not 0; or NULL */
+    const volatile sig_atomic_t *interrupted; /* building ends once it is not 0; or NULL */
     struct orr_trace_shelf *shelf;            /* traces read before; NULL: none are */
     orr_world_warn_fn *warn; /* gets each note and each block of shown rejections; or NULL */
     void *context;           /* of warn */
