@@ -215,6 +215,23 @@ static void print_never(const struct capacity_cli *o, const struct orr_capacity 
     }
 }
 
+/* With too little of it there is nothing to measure. */
+static void print_refused(const struct orr_capacity *c)
+{
+    const struct orr_capacity_amount *last = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->amount_count; i++) {
+        count += c->amounts[i].refused != NULL;
+        last = c->amounts[i].refused != NULL ? &c->amounts[i] : last;
+    }
+    if (count > 0) {
+        (void)printf(
+            "With %u of the amounts tried the trace is refused, which counts as a failure: "
+            "%s.\n",
+            count, last->refused);
+    }
+}
+
 static void print_money(const struct orr_capacity *c)
 {
     const struct orr_capacity_amount *to = &c->amounts[c->amount_count - 1];
@@ -252,16 +269,25 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
         (void)printf("%12.12g  %4u of %-2u", amount->value, amount->kept, c->replicas);
         for (uint32_t m = 0; m < c->objective_count; m++) {
             char text[160];
-            put_reading(c, text, &amount->readings[m], c->objectives[m].unit);
+            if (amount->refused != NULL) {
+                (void)snprintf(text, sizeof text, "-");
+            } else {
+                put_reading(c, text, &amount->readings[m], c->objectives[m].unit);
+            }
             (void)printf("  %-30s", text);
         }
-        if (never) {
+        if (never && amount->refused == NULL) {
             (void)printf("  %9lld", (long long)amount->never_run);
+        } else if (never) {
+            (void)printf("  %9s", "-");
         }
-        if (priced) {
+        if (priced && amount->refused == NULL) {
             (void)printf("  %.6g", amount->cost);
         }
-        (void)printf("%s%s\n", i == c->from ? "  <- " : "",
+        (void)printf("%s%s\n",
+                     amount->refused != NULL ? "  refused"
+                     : i == c->from          ? "  <- "
+                                             : "",
                      i == c->from ? (o->ask.largest ? "the most" : "the least") : "");
     }
 }
@@ -325,6 +351,7 @@ static void print_answer(const struct capacity_cli *o, const struct orr_capacity
     }
     print_sentence(o, c);
     print_never(o, c);
+    print_refused(c);
     print_doubts(o, c);
     if (c->knee != ORR_NONE) {
         (void)printf("The curve of %s has its knee at %.12g (Kneedle, of the amounts tried).\n",
@@ -373,6 +400,7 @@ static void print_json(const struct capacity_cli *o, const struct orr_capacity *
         orr_json_int(&json, "kept", c->amounts[i].kept);
         orr_json_int(&json, "kept_out", c->amounts[i].out);
         orr_json_int(&json, "never_run", c->amounts[i].never_run);
+        orr_json_text(&json, "refused", c->amounts[i].refused);
         orr_json_real(&json, "cost", c->amounts[i].cost);
         orr_json_open(&json, "objectives", '[');
         for (uint32_t m = 0; m < c->objective_count; m++) {

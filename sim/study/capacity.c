@@ -139,7 +139,7 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     study.progress = o->study.progress != NULL ? tell_progress : NULL;
     study.context = s;
     const enum orr_status status = orr_study_run(points, s->out->replicas, &study, s->err);
-    if (status == ORR_DATA) { /* the trace is as it was: the amount is too small for it */
+    if (status == ORR_DATA) { /* the trace is as it was: which amount is too small for it */
         orr_err_prefix(s->err, "with %s", set);
     }
     orr_arena_release(&arena);
@@ -275,7 +275,7 @@ static void judge_all(struct capacity_search *s)
     orr_free(fewest);
 }
 
-static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
+static enum orr_status run_amount(struct capacity_search *s, uint32_t index)
 {
     struct orr_arena *arena = &s->out->arena;
     const uint32_t replicas = s->out->replicas;
@@ -296,6 +296,41 @@ static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
     }
     orr_free(paths);
     return status;
+}
+
+/* The trace asks for more than this amount leaves: it does not hold, and nothing was measured. */
+static void refuse_amount(struct capacity_search *s, uint32_t index, const char *why)
+{
+    struct orr_capacity *out = s->out;
+    struct orr_capacity_amount *amount = &s->amounts[index];
+    struct orr_capacity_reading *readings =
+        orr_arena_alloc(&out->arena, out->objective_count, sizeof *readings);
+    for (uint32_t i = 0; i < out->objective_count; i++) {
+        readings[i] = (struct orr_capacity_reading){.mean = (double)NAN,
+                                                    .low = (double)NAN,
+                                                    .high = (double)NAN,
+                                                    .unreached = out->replicas};
+    }
+    amount->refused = orr_arena_strndup(&out->arena, why, strcspn(why, "\n"));
+    amount->readings = readings;
+    amount->cost = (double)NAN;
+    s->tried[index] = (struct tried){0};
+    s->found[index] = ORR_CAPACITY_FAILS;
+}
+
+/* Data that one amount cannot run are too much for it where the safest amount runs them; else they
+ * are wrong whatever the amount. */
+static enum orr_status try_amount(struct capacity_search *s, uint32_t index)
+{
+    const uint32_t safest = s->count - 1;
+    const enum orr_status status = run_amount(s, index);
+    if (status != ORR_DATA || index == safest) {
+        return status;
+    }
+    const struct orr_err why = *s->err;
+    *s->err = (struct orr_err){0};
+    refuse_amount(s, index, why.text);
+    return s->found[safest] == ORR_CAPACITY_UNTRIED ? run_amount(s, safest) : ORR_OK;
 }
 
 /* --- what it comes to --- */

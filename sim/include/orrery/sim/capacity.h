@@ -5,7 +5,9 @@
  * "Holds" is of one amount: so many of its replicas keep all objectives as were asked for, and no
  * more jobs can never run there than in the same replica of another amount that was tried, for
  * these are in no quantile and no mean. (Of a load, where less is safer, they are counted alone:
- * more jobs may ask for too much because there are more jobs.) Nothing says that more of a thing
+ * more jobs may ask for too much because there are more jobs.) An amount with which the trace is
+ * refused (too many of its rows, or all) does not hold, unless it is refused with the safest amount
+ * too: that is an error. Nothing says that more of a thing
  * keeps what less of it kept, so the search also tries amounts that it does not need, and what it
  * finds is stated of the amounts that were tried.
  */
@@ -56,10 +58,11 @@ struct orr_capacity_reading { /* of an objective with an amount */
 };
 struct orr_capacity_amount {
     double value;
-    uint32_t kept;     /* replicas in which it holds */
-    uint32_t out;      /* replicas in which it does not because more jobs can never run */
-    int64_t never_run; /* jobs that can never run, the most of any replica */
-    double cost;       /* mean of run_cost; NAN: nothing has a price */
+    uint32_t kept;       /* replicas in which it holds */
+    uint32_t out;        /* replicas in which it does not because more jobs can never run */
+    int64_t never_run;   /* jobs that can never run, the most of any replica */
+    double cost;         /* mean of run_cost; NAN: nothing has a price, or nothing ran */
+    const char *refused; /* why the trace cannot be run with it; NULL: it was */
     const struct orr_capacity_reading *readings; /* by objective */
 };
 struct orr_capacity_objective {
