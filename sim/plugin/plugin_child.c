@@ -51,7 +51,7 @@ static enum orr_status child_open(const struct orr_host *host, const void *param
     for (uint32_t q = 0; q < view->queues->count; q++) {
         child->shares[q] = -1.0;
     }
-    orr_child__tell_world(child, view);
+    orr_child__send_world(child, view);
     *state = child;
     return ORR_OK;
 }
@@ -80,7 +80,7 @@ static void child_cycle(void *state, const struct orr_view *view, struct orr_txn
     const uint32_t before = child->host->checkpoint(txn);
     enum orr_status status = child->err.status;
     if (status == ORR_OK) {
-        orr_child__tell_cycle(child, view);
+        orr_child__send_cycle(child, view);
     }
     orr_pipe_begin_cycle(&child->pipe);
     orr_plugin__ask(child->pipe.pid);

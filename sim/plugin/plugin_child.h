@@ -97,10 +97,10 @@ enum orr_status orr_child__look_at(struct orr_plugin__child *child, const char *
 /* Its first words. */
 enum orr_status orr_child__take_hello(struct orr_plugin__child *child, char *line);
 
-/* plugin_child_tell.c: what the child is sent. */
+/* plugin_child_send.c: what the child is sent. */
 struct orr_json orr_child__begin(struct orr_plugin__child *child, const char *type);
-void orr_child__tell_world(struct orr_plugin__child *child, const struct orr_view *view);
-void orr_child__tell_cycle(struct orr_plugin__child *child, const struct orr_view *view);
+void orr_child__send_world(struct orr_plugin__child *child, const struct orr_view *view);
+void orr_child__send_cycle(struct orr_plugin__child *child, const struct orr_view *view);
 void orr_child__send_progress(const struct orr_plugin__child *child, struct orr_json *json,
                               const struct orr_view *view, uint32_t job);
 void orr_child__answer(struct orr_plugin__child *child, enum orr_reason reason);

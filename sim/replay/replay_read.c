@@ -145,31 +145,31 @@ bool orr_world_states_limit(const struct orr_world *world, uint32_t job)
     return row->states_limit;
 }
 
-static const char *tell_user(void *self, uint32_t job)
+static const char *pass_user(void *self, uint32_t job)
 {
     return orr_world_job_user(self, job);
 }
 
-static const char *tell_options(void *self, uint32_t job)
+static const char *pass_options(void *self, uint32_t job)
 {
     const struct orr_row_extra *extra = orr_world_job_extra(self, job);
     return extra == NULL ? NULL : extra->sbatch;
 }
 
-static bool tell_limit(void *self, uint32_t job)
+static bool pass_states_limit(void *self, uint32_t job)
 {
     const struct orr_world *world = self;
     const struct orr_job_spec *spec = &world->specs[job];
     return orr_world_states_limit(world, job) || spec->estimate_ms != spec->work_ms;
 }
 
-static orr_ms tell_preemption_delay(void *self, uint32_t job)
+static orr_ms pass_preemption_delay(void *self, uint32_t job)
 {
     const struct orr_row_extra *extra = orr_world_job_extra(self, job);
     return extra == NULL ? ORR_MS_NONE : extra->preemption_delay_ms;
 }
 
-static orr_ms tell_staleness_grace(void *self, uint32_t job)
+static orr_ms pass_staleness_grace(void *self, uint32_t job)
 {
     const struct orr_row_extra *extra = orr_world_job_extra(self, job);
     return extra == NULL ? ORR_MS_NONE : extra->staleness_grace_ms;
@@ -177,12 +177,12 @@ static orr_ms tell_staleness_grace(void *self, uint32_t job)
 
 struct orr_view_words orr_world_words(const struct orr_world *world)
 {
-    return (struct orr_view_words){.user = tell_user,
-                                   .options = tell_options,
+    return (struct orr_view_words){.user = pass_user,
+                                   .options = pass_options,
                                    .self = (void *)(uintptr_t)world, /* they only read it */
-                                   .states_limit = tell_limit,
-                                   .preemption_delay_ms = tell_preemption_delay,
-                                   .staleness_grace_ms = tell_staleness_grace};
+                                   .states_limit = pass_states_limit,
+                                   .preemption_delay_ms = pass_preemption_delay,
+                                   .staleness_grace_ms = pass_staleness_grace};
 }
 
 bool orr_world_estimates_by_runs(const struct orr_world *world, uint32_t job)

@@ -105,7 +105,7 @@ static const char *path_of(const struct capacity_search *s, uint32_t index, uint
     return orr_arena_strndup(&s->out->arena, path, (size_t)bytes);
 }
 
-static void tell_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
+static void report_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     const struct capacity_search *s = context;
     (void)total;
@@ -136,7 +136,7 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
         points[r].allow_loss_ppm = o->allow_loss_ppm;
     }
     struct orr_study_options study = o->study;
-    study.progress = o->study.progress != NULL ? tell_progress : NULL;
+    study.progress = o->study.progress != NULL ? report_progress : NULL;
     study.context = s;
     const enum orr_status status = orr_study_run(points, s->out->replicas, &study, s->err);
     if (status == ORR_DATA) { /* the trace is as it was: which amount is too small for it */

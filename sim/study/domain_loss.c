@@ -127,7 +127,7 @@ static enum orr_status list_domains(struct losses *l, struct orr_results *in)
 
 /* --- runs --- */
 
-static void tell_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
+static void report_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     const struct losses *l = context;
     (void)total;
@@ -138,7 +138,7 @@ static enum orr_status run_some(struct losses *l, const struct orr_point_options
                                 uint32_t count)
 {
     struct orr_study_options study = l->options->study;
-    study.progress = study.progress != NULL ? tell_progress : NULL;
+    study.progress = study.progress != NULL ? report_progress : NULL;
     study.context = l;
     const enum orr_status status = orr_study_run(points, count, &study, l->err);
     l->done += count;

@@ -89,7 +89,7 @@ static enum orr_status list_objectives(struct growth_search *s)
 
 /* --- one month --- */
 
-static void tell_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
+static void report_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     const struct growth_search *s = context;
     (void)total;
@@ -121,7 +121,7 @@ static enum orr_status run_month(struct growth_search *s, uint32_t month, struct
     const struct orr_growth_options *o = s->options;
     *points = list_points(s, month, arena);
     struct orr_study_options study = o->study;
-    study.progress = o->study.progress != NULL ? tell_progress : NULL;
+    study.progress = o->study.progress != NULL ? report_progress : NULL;
     study.context = s;
     const enum orr_status status = orr_study_run(*points, s->out->replicas, &study, s->err);
     s->out->runs += s->out->replicas;

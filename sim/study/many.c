@@ -74,7 +74,7 @@ static bool write_whole(int to, const void *bytes, size_t count)
 
 /* What is written needs the disk alone: an interrupt, which a terminal sends to all processes, does
  * not throw it away. */
-static void tell_written(void *context)
+static void report_written(void *context)
 {
     const int *to = context;
     const char says = SAYS_WRITTEN;
@@ -124,7 +124,7 @@ static struct orr_study__verdict run_point(const struct tasks *tasks, uint32_t t
     struct orr_point_options options = options_of(tasks, task, tasks->first[task]);
     struct orr_point_options *others = orr_alloc(tasks->point_count + (size_t)1, sizeof *others);
     const uint32_t count = list_others(tasks, task, others);
-    options.written = count == 0 ? tell_written : NULL; /* those that share it come after it */
+    options.written = count == 0 ? report_written : NULL; /* those that share it come after it */
     options.written_context = &to;
     const struct orr_study__verdict verdict =
         count == 0 ? orr_study__run_alone(&options)

@@ -465,8 +465,8 @@ static enum orr_status measure_from(const struct orr_point_options *options,
 }
 
 /* Jobs that all come at once are measured to the end of the run, without a warm-up. */
-static void tell_warmup(const struct orr_point_options *options,
-                        const struct orr_scenario *scenario)
+static void report_warmup(const struct orr_point_options *options,
+                          const struct orr_scenario *scenario)
 {
     if (options->warn != NULL) {
         char line[400], warmup[24];
@@ -490,7 +490,7 @@ static enum orr_status check_warmup(const struct orr_point_options *options,
         return ORR_OK;
     }
     if (comes_at_once(world)) {
-        tell_warmup(options, scenario);
+        report_warmup(options, scenario);
         return ORR_OK;
     }
     if (scenario->warmup_ms < span_ms) {
@@ -538,7 +538,7 @@ static enum orr_status build_noting(const struct orr_world_options *options,
 {
     const enum orr_status status = orr_world_build(&point->scenario, options, &point->world, err);
     if (status == ORR_OK) {
-        orr_point_tell_pauses(&point->scenario, &point->world, options->warn, options->context);
+        orr_point_report_pauses(&point->scenario, &point->world, options->warn, options->context);
     }
     return status;
 }

@@ -100,8 +100,9 @@ static bool is_repeated(const struct orr_scenario *scenario, uint32_t shard,
 }
 
 /* Settings that are taken without effect, each once. */
-static void tell_idle(const struct orr_scenario *scenario, uint32_t shard,
-                      const struct orr_policy *policy, orr_world_warn_fn *warn, void *context)
+static void report_without_effect(const struct orr_scenario *scenario, uint32_t shard,
+                                  const struct orr_policy *policy, orr_world_warn_fn *warn,
+                                  void *context)
 {
     for (uint32_t i = 0; warn != NULL && i < scenario->shards[shard].param_count; i++) {
         const struct orr_setting *setting = &scenario->shards[shard].params[i];
@@ -130,7 +131,7 @@ static void pass_on(const char *text, void *context)
 }
 
 /* What a policy passes over in texts that it reads itself; of shards with the same text once. */
-static void tell_remarks(const struct orr_scenario *scenario, uint32_t shard,
+static void pass_remarks(const struct orr_scenario *scenario, uint32_t shard,
                          const struct orr_engine_shard *of, orr_world_warn_fn *warn, void *context)
 {
     struct hearer hearer = {warn, context};
@@ -159,8 +160,8 @@ static void count_pausable(const struct orr_world *world, uint32_t shard, uint32
     }
 }
 
-void orr_point_tell_pauses(const struct orr_scenario *scenario, const struct orr_world *world,
-                           orr_world_warn_fn *warn, void *context)
+void orr_point_report_pauses(const struct orr_scenario *scenario, const struct orr_world *world,
+                             orr_world_warn_fn *warn, void *context)
 {
     for (uint32_t s = 0; warn != NULL && s < scenario->shard_count; s++) {
         uint32_t all, unasked;
@@ -181,7 +182,8 @@ void orr_point_tell_pauses(const struct orr_scenario *scenario, const struct orr
 }
 
 /* Another number of nodes, as of --set, may leave names of the scenario without one. */
-static void tell_names(const struct orr_scenario *scenario, orr_world_warn_fn *warn, void *context)
+static void report_unused_names(const struct orr_scenario *scenario, orr_world_warn_fn *warn,
+                                void *context)
 {
     for (uint32_t p = 0; warn != NULL && p < scenario->pool_count; p++) {
         const struct orr_scenario_pool *pool = &scenario->pools[p];
@@ -202,7 +204,7 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
                                    struct orr_err *err)
 {
     *shards = orr_zalloc(scenario->shard_count, sizeof **shards);
-    tell_names(scenario, warn, context);
+    report_unused_names(scenario, warn, context);
     for (uint32_t s = 0; s < scenario->shard_count; s++) {
         enum orr_status status =
             open_policy(&scenario->shards[s], scenario->folder, &(*shards)[s], err);
@@ -211,8 +213,8 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
             *shards = NULL;
             return status;
         }
-        tell_idle(scenario, s, (*shards)[s].policy, warn, context);
-        tell_remarks(scenario, s, &(*shards)[s], warn, context);
+        report_without_effect(scenario, s, (*shards)[s].policy, warn, context);
+        pass_remarks(scenario, s, &(*shards)[s], warn, context);
     }
     return ORR_OK;
 }

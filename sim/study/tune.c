@@ -311,7 +311,7 @@ static void prepare_setting(struct search *s, uint32_t index, struct orr_arena *
     }
 }
 
-static void tell_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
+static void report_progress(uint64_t done, uint64_t total, orr_ms now, void *context)
 {
     const struct search *s = context;
     (void)total;
@@ -406,7 +406,7 @@ static enum orr_status try_new(struct search *s)
         prepare_setting(s, i, &arena, &points[(size_t)(i - first) * replicas]);
     }
     struct orr_study_options study = s->options->study;
-    study.progress = study.progress != NULL ? tell_progress : NULL;
+    study.progress = study.progress != NULL ? report_progress : NULL;
     study.context = s;
     s->first_runs = s->out->runs;
     enum orr_status status = orr_study_run(points, points_count, &study, s->err);

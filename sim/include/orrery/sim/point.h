@@ -123,8 +123,8 @@ enum orr_status orr_point_policies(const struct orr_scenario *scenario, orr_worl
 void orr_point_policies_release(struct orr_engine_shard *shards, uint32_t count);
 /* A default that changes what a run means: a line for each shard of whose jobs the policy keeps
  * what they did when it pauses them, for nothing states what that costs. `warn` may be NULL. */
-void orr_point_tell_pauses(const struct orr_scenario *scenario, const struct orr_world *world,
-                           orr_world_warn_fn *warn, void *context);
+void orr_point_report_pauses(const struct orr_scenario *scenario, const struct orr_world *world,
+                             orr_world_warn_fn *warn, void *context);
 
 /* A world that is built with these options rejects what these policies, which outlive the call,
  * could never start. */

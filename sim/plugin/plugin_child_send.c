@@ -18,8 +18,8 @@ static double gpus_of(int64_t mgpu)
 }
 
 /* So many instances of each MIG profile that the node has. */
-static void tell_instances(struct orr_json *json, const struct orr_cluster *cluster,
-                           const char *key, const struct orr_node_type *type, const int16_t *count)
+static void write_instances(struct orr_json *json, const struct orr_cluster *cluster,
+                            const char *key, const struct orr_node_type *type, const int16_t *count)
 {
     orr_json_open(json, key, '{');
     for (uint32_t p = 0; p < cluster->mig_profiles.count; p++) {
@@ -45,17 +45,17 @@ static bool note_idle(struct orr_plugin__child *child, const struct orr_view *vi
     return changed;
 }
 
-static void tell_idle(const struct orr_plugin__child *child, struct orr_json *json,
-                      const struct orr_view *view, uint32_t node)
+static void write_idle(const struct orr_plugin__child *child, struct orr_json *json,
+                       const struct orr_view *view, uint32_t node)
 {
     orr_json_int(json, "idle_gpus", child->idle_sent[node]);
     if (child->mig_sent != NULL) {
-        tell_instances(json, view->cluster, "idle_mig", orr_cluster_type(view->cluster, node),
-                       &child->mig_sent[(size_t)node * ORR_MIG_PROFILES_MAX]);
+        write_instances(json, view->cluster, "idle_mig", orr_cluster_type(view->cluster, node),
+                        &child->mig_sent[(size_t)node * ORR_MIG_PROFILES_MAX]);
     }
 }
 
-static void tell_entitlement(struct orr_json *json, const struct orr_queue *queue)
+static void write_entitlement(struct orr_json *json, const struct orr_queue *queue)
 {
     const struct orr_entitlement *gpu = &queue->resources[ORR_SHARE_GPU];
     orr_json_real(json, "quota_gpus", gpu->quota);
@@ -63,7 +63,7 @@ static void tell_entitlement(struct orr_json *json, const struct orr_queue *queu
     orr_json_real(json, "weight", gpu->weight);
 }
 
-void orr_child__tell_world(struct orr_plugin__child *child, const struct orr_view *view)
+void orr_child__send_world(struct orr_plugin__child *child, const struct orr_view *view)
 {
     const struct orr_cluster *cluster = view->cluster;
     struct orr_json json = orr_child__begin(child, "open");
@@ -84,9 +84,9 @@ void orr_child__tell_world(struct orr_plugin__child *child, const struct orr_vie
             &json, "model",
             type->gpu_model == ORR_NONE ? NULL : orr_idmap_name(&cluster->models, type->gpu_model));
         if (child->mig_sent != NULL) {
-            tell_instances(&json, cluster, "mig", type, NULL);
+            write_instances(&json, cluster, "mig", type, NULL);
         }
-        tell_idle(child, &json, view, n);
+        write_idle(child, &json, view, n);
         orr_json_close(&json, '}');
     }
     orr_json_close(&json, ']');
@@ -97,14 +97,14 @@ void orr_child__tell_world(struct orr_plugin__child *child, const struct orr_vie
         orr_json_int(&json, "queue", q);
         orr_json_text(&json, "name", orr_idmap_name(&view->queues->names, q));
         orr_json_int(&json, "parent", queue->parent == ORR_NONE ? -1 : (int64_t)queue->parent);
-        tell_entitlement(&json, queue);
+        write_entitlement(&json, queue);
         orr_json_close(&json, '}');
     }
     orr_json_close(&json, ']');
     orr_json_close(&json, '}');
 }
 
-static void tell_job(struct orr_json *json, const struct orr_view *view, uint32_t job)
+static void write_job(struct orr_json *json, const struct orr_view *view, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
@@ -153,8 +153,8 @@ void orr_child__send_progress(const struct orr_plugin__child *child, struct orr_
 }
 
 /* Those whose entitlement an event of the scenario changed. */
-static void tell_queues(struct orr_plugin__child *child, struct orr_json *json,
-                        const struct orr_view *view)
+static void write_queues(struct orr_plugin__child *child, struct orr_json *json,
+                         const struct orr_view *view)
 {
     orr_json_open(json, "queues", '[');
     for (uint32_t q = 0; q < view->queues->count; q++) {
@@ -162,14 +162,14 @@ static void tell_queues(struct orr_plugin__child *child, struct orr_json *json,
             child->queue_changed[q] = false;
             orr_json_open(json, NULL, '{');
             orr_json_int(json, "queue", q);
-            tell_entitlement(json, &view->queues->queues[q]);
+            write_entitlement(json, &view->queues->queues[q]);
             orr_json_close(json, '}');
         }
     }
     orr_json_close(json, ']');
 }
 
-void orr_child__tell_cycle(struct orr_plugin__child *child, const struct orr_view *view)
+void orr_child__send_cycle(struct orr_plugin__child *child, const struct orr_view *view)
 {
     static const char *const names[] = {"submitted", "ended", "requeued", "changed", "started"};
     struct orr_json json = orr_child__begin(child, "cycle");
@@ -181,7 +181,7 @@ void orr_child__tell_cycle(struct orr_plugin__child *child, const struct orr_vie
         orr_json_text(&json, "event", names[it->event]);
         orr_json_int(&json, "job", it->job);
         if (it->event == ORR_JOB_SUBMITTED || it->event == ORR_JOB_STARTED) {
-            tell_job(&json, view, it->job);
+            write_job(&json, view, it->job);
         } else if (it->event == ORR_JOB_CHANGED) {
             orr_json_int(&json, "next_pods", orr_ledger_next_tasks(view->ledger, it->job));
         }
@@ -194,12 +194,12 @@ void orr_child__tell_cycle(struct orr_plugin__child *child, const struct orr_vie
         if (orr_cluster_type(view->cluster, n)->shard == view->shard && note_idle(child, view, n)) {
             orr_json_open(&json, NULL, '{');
             orr_json_int(&json, "node", n);
-            tell_idle(child, &json, view, n);
+            write_idle(child, &json, view, n);
             orr_json_close(&json, '}');
         }
     }
     orr_json_close(&json, ']');
-    tell_queues(child, &json, view);
+    write_queues(child, &json, view);
     orr_json_close(&json, '}');
 }
 
