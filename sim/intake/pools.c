@@ -15,12 +15,16 @@ void intake_copy_name(char out[INTAKE_NAME_BYTES], struct orr_cell cell)
     out[bytes] = '\0';
 }
 
+enum { NODES_MOST = 1000000 }; /* of a pool, as scenarios have it */
+
+/* A pool of such nodes that is not full. */
 static struct intake_pool *pool_like(struct intake_pools *pools, const struct intake_pool *node)
 {
     for (uint32_t p = 0; p < pools->count; p++) {
         struct intake_pool *pool = &pools->list[p];
-        if (pool->gpus == node->gpus && pool->cpu_milli == node->cpu_milli &&
-            pool->mem_mib == node->mem_mib && strcmp(pool->model, node->model) == 0) {
+        if (pool->nodes < NODES_MOST && pool->gpus == node->gpus &&
+            pool->cpu_milli == node->cpu_milli && pool->mem_mib == node->mem_mib &&
+            strcmp(pool->model, node->model) == 0) {
             return pool;
         }
     }
@@ -35,9 +39,17 @@ static struct intake_pool *pool_like(struct intake_pools *pools, const struct in
 
 void intake_pools_add(struct intake_pools *pools, const struct intake_pool *node, const char *name)
 {
-    struct intake_pool *pool = pool_like(pools, node);
-    pool->nodes += node->nodes;
-    pool->down += node->down;
+    uint32_t left = node->nodes, down = node->down;
+    struct intake_pool *pool;
+    do {
+        pool = pool_like(pools, node);
+        const uint32_t room = NODES_MOST - pool->nodes, part = left < room ? left : room;
+        const uint32_t part_down = down < part ? down : part;
+        pool->nodes += part;
+        pool->down += part_down;
+        left -= part;
+        down -= part_down;
+    } while (left > 0);
     if (name != NULL) {
         pool->names = ORR_ROOM_FOR_ONE(pool->names, pool->name_count, pool->name_capacity);
         pool->names[pool->name_count++] = name;
