@@ -224,23 +224,48 @@ static void print_job(const struct orr_forecast_options *ask, const struct orr_f
                  100.0 * job->not_started, job->code[0] != '\0' ? job->code : "nothing");
 }
 
+/* Futures in which no job of the table ends right before the start; `width` is of its first
+ * columns. */
+static void print_share(const char *what, int width, double share)
+{
+    if (share >= 0.005) {
+        (void)printf("%-*s %12.0f %%\n", width, what, 100.0 * share);
+    }
+}
+
+/* Whatever else makes up all futures beside the jobs that are named. */
+static void print_others(const struct orr_forecast *forecast, int width)
+{
+    double others =
+        1.0 - forecast->after_later - forecast->after_none - forecast->jobs[0].not_started;
+    for (uint32_t c = 0; c < forecast->change_count; c++) {
+        others -= forecast->changes[c].share;
+    }
+    print_share("another job that is here", width, others);
+    print_share("a job that comes later", width, forecast->after_later);
+    print_share("no job's end", width, forecast->after_none);
+    print_share("(does not start)", width, forecast->jobs[0].not_started);
+}
+
 /* What one job waits for, and what would be without it. */
 static void print_changes(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     const orr_ms now = forecast->at_ms;
     char low[40], median[40], high[40];
-    (void)printf("\nIt waits: %s.\n", forecast->jobs[0].reason);
+    if (forecast->jobs[0].code[0] != '\0') {
+        (void)printf("\nIt waits: %s.\n", forecast->jobs[0].reason);
+    } else {
+        (void)fputs("\nIt waits for nothing: it starts at once.\n", stdout);
+    }
     if (forecast->pool_count > 0) {
         (void)fputs("It starts on", stdout);
         for (uint32_t p = 0; p < forecast->pool_count; p++) {
             (void)printf("%s pool %s in %.0f %%", p == 0 ? "" : ",", forecast->pools[p].name,
                          100.0 * forecast->pools[p].share);
         }
-        (void)printf(" of the futures. Right before its start ends a job that has not come yet in "
-                     "%.0f %%, and no job at all in %.0f %%.\n",
-                     100.0 * forecast->after_later, 100.0 * forecast->after_none);
+        (void)fputs(" of the futures.\n", stdout);
     }
-    if (forecast->change_count == 0) {
+    if (forecast->change_count == 0 && forecast->after_later <= 0.0) {
         return;
     }
     struct orr_arena arena;
@@ -265,6 +290,7 @@ static void print_changes(const struct forecast_options *o, const struct orr_for
                      until(median, &o->ask, now, change->median_ms),
                      until(high, &o->ask, now, change->high_ms));
     }
+    print_others(forecast, jobs.width + queues.width + 16);
     print_legends(&jobs, &queues);
     orr_arena_release(&arena);
 }
@@ -360,7 +386,7 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
     (void)orr_format_clock(at, forecast->at_ms, forecast->origin_ms);
     (void)orr_format_rough(horizon, (double)o->ask.horizon_ms / 1000.0);
     (void)printf("At %s: %u job%s waiting, %u running, %u ended. %u future%s of up to %s; ", at,
-                 forecast->job_count, ORR_PLURAL(forecast->job_count), forecast->running,
+                 forecast->waiting, ORR_PLURAL(forecast->waiting), forecast->running,
                  forecast->ended, o->ask.futures, ORR_PLURAL(o->ask.futures), horizon);
     if (forecast->days > 0) {
         (void)printf("what comes is drawn from the last %u day%s.\n", forecast->days,
@@ -455,6 +481,7 @@ static void json_runs(struct orr_json *json, const struct orr_forecast_runs *run
 static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast)
 {
     json_time(json, "at_s", forecast->at_ms);
+    orr_json_int(json, "waiting", forecast->waiting);
     orr_json_int(json, "running", forecast->running);
     orr_json_int(json, "ended", forecast->ended);
     orr_json_int(json, "days", forecast->days);

@@ -287,10 +287,13 @@ static void note_present(struct forecast *f, const struct orr_forecast__moment *
     f->out->at_ms = moment->branch->at_ms;
     f->out->running = f->point.run.ledger->running_jobs;
     f->out->days = moment->days;
-    f->out->ended = 0;
+    f->out->waiting = f->out->ended = 0;
     for (uint32_t j = 0; j < moment->branch->next_arrival; j++) {
-        f->out->ended += f->point.run.ledger->jobs[j].phase == ORR_JOB_FINISHED;
-        f->out->running -= is_asked(f, moment) && orr_forecast__is_at_once(moment, j);
+        const uint8_t phase = f->point.run.ledger->jobs[j].phase;
+        const bool at_once = is_asked(f, moment) && orr_forecast__is_at_once(moment, j);
+        f->out->ended += phase == ORR_JOB_FINISHED;
+        f->out->waiting += phase == ORR_JOB_PENDING || at_once;
+        f->out->running -= at_once;
     }
     orr_forecast__count_runs(&f->run, moment->branch, &f->out->runs);
 }

@@ -40,6 +40,7 @@ forecast $certain --arrivals none --futures 60 --json
 forecast $certain --arrivals none --job next
 grep -q '^next .*1.7 h .*insufficient\|^next .*1.7 h' out || fail "--job next"
 sed '/^starts right after/,$d' out | grep -q '^waits' && fail "--job next tells of others"
+grep -q '^At 1d 16:20:00: 2 jobs waiting, 1 running, 40 ended' out || fail "--job counts itself alone: $(cat out)"
 # What would change it: it starts when the one before it has ended, and were that gone, when the one that runs does. That
 # one gone at once, the other has the node for an hour first.
 forecast $certain --arrivals none --futures 20 --job next --json --plot figures --term dumb

@@ -95,7 +95,7 @@ struct orr_forecast_runs { /* where the run times come from of jobs that are not
 struct orr_forecast {
     orr_ms at_ms, origin_ms;
     struct orr_forecast_runs runs;
-    uint32_t running, ended;          /* jobs at the moment */
+    uint32_t waiting, running, ended; /* jobs at the moment, one that `row` asks about too */
     double stretch_low, stretch_high; /* of the intervals, by rehearsals; 1: there were too few */
     uint32_t days;                    /* of the past that arrivals are drawn from; 0: none are */
     struct orr_forecast_job *jobs;    /* in the order of submits */
