@@ -13,16 +13,20 @@
 #define SHOWN_ROWS    3
 #define KINDS_AT_MOST 20
 
-static const char *const role_names[ROLES][14] = {
+static const char *const role_names[ROLES][24] = {
     [ROLE_JOB] = {"job", "job_id", "jobid", "job_name", "jobname", "id", "name", "id_job", "uid"},
-    [ROLE_SUBMIT] = {"submit_s", "submit_time", "submitted_at", "submission_time", "submit",
-                     "time_submit", "submitted", "arrival_time", "created_at", "creation_time",
-                     "timestamp", "queued_at", "create_time"},
+    [ROLE_SUBMIT] = {"submit_s",    "submit_time",   "submitted_at",       "submission_time",
+                     "submit",      "time_submit",   "submitted",          "arrival_time",
+                     "created_at",  "creation_time", "timestamp",          "queued_at",
+                     "create_time", "created",       "creation_timestamp", "creationtimestamp",
+                     "enqueued_at", "enqueue_time",  "enqueued",           "queued",
+                     "arrived_at",  "arrival",       "requested_at",       "request_time"},
     [ROLE_START] = {"recorded_start_s", "start_time", "started_at", "start", "time_start",
-                    "started", "scheduled_time", "begin", "begin_time"},
+                    "started", "scheduled_time", "begin", "begin_time", "scheduled_at",
+                    "starttime"},
     [ROLE_END] = {"recorded_end_s", "end_time", "ended_at", "end", "time_end", "finished_at",
                   "finish_time", "deletion_time", "completed_at", "finish", "finished", "ended",
-                  "completed", "completion_time"},
+                  "completed", "completion_time", "stopped_at", "stop_time", "endtime"},
     [ROLE_RUN] = {"run_s", "duration", "duration_s", "run_time", "runtime", "runtime_s", "elapsed",
                   "elapsed_s", "elapsedraw", "duration_ms", "runtime_ms", "duration_min",
                   "walltime"},

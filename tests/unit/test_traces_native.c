@@ -25,7 +25,9 @@ static void numbers__that_are_wrong_reject_their_row(void **state)
          "column run_s: \"99999999999999999999999\" is out of range"},
         {"a,0,9223372036854775807,1", "column run_s: \"9223372036854775807\" is out of range"},
         {"a,0,3200000000,1", "column run_s: \"3200000000\" is out of range"},
-        {"a,1700000000000,1,1", "column submit_s: \"1700000000000\" is out of range"},
+        {"a,1700000000000,1,1",
+         "column submit_s: \"1700000000000\" is out of range for seconds: are they "
+         "milliseconds? `orrery import --map auto` reads these"},
         {"a,-99999999999999999999,1,1",
          "column submit_s: \"-99999999999999999999\" is out of range"},
         {"a,0,1,0", "column gpus: \"0\" is out of range"},
@@ -33,9 +35,9 @@ static void numbers__that_are_wrong_reject_their_row(void **state)
         {"a,0,1,1.5", "column gpus: \"1.5\" is not a whole number"},
         {"a,0,1,4294967297", "column gpus: \"4294967297\" is out of range"},
         {"a,0,1,18446744073709551617", "column gpus: \"18446744073709551617\" is out of range"},
-        {",0,1,1", "column job: is empty"},
-        {"a,,1,1", "column submit_s: is empty"},
-        {"a,0,,1", "column run_s: is empty, and no template says what runs"},
+        {",0,1,1", "column job: is empty, or not there"},
+        {"a,,1,1", "column submit_s: is empty, or not there"},
+        {"a,0,,1", "column run_s: is empty, or not there, and no template says what runs"},
         {"a,0,1,", "states no GPUs: give gpus, or gpus_per_pod (0 for a job without GPUs)"},
         {"first,0,1,1", "column job: \"first\" is on line 2 already"},
     };

@@ -269,16 +269,16 @@ static const char *pods_fault(const struct native_values *values)
 const char *native_fault(const struct native_values *values)
 {
     if (!native_has(values, NATIVE_BIT(job))) {
-        return "column job: is empty";
+        return "column job: is empty, or not there";
     }
     if (!native_has(values, NATIVE_BIT(submit_s))) {
-        return "column submit_s: is empty";
+        return "column submit_s: is empty, or not there";
     }
     if (native_has(values, NATIVE_BIT(think_s)) && !native_has(values, NATIVE_BIT(after))) {
         return "column think_s: needs after, the jobs whose end it counts from";
     }
     if (!native_has(values, NATIVE_BIT(run_s) | NATIVE_BIT(template))) {
-        return "column run_s: is empty, and no template says what runs";
+        return "column run_s: is empty, or not there, and no template says what runs";
     }
     if (native_has(values, NATIVE_BIT(running_on)) !=
         native_has(values, NATIVE_BIT(running_since_s))) {

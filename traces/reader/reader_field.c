@@ -81,6 +81,14 @@ static bool has_number_shape(struct orr_text text)
     return digits > 0 && points <= 1;
 }
 
+/* Thirteen digits are a time since 1970 in milliseconds, as other tools write it. */
+static bool looks_like_epoch_ms(const struct orr_number *number, struct orr_text text)
+{
+    const size_t bytes = strlen(number->column);
+    return bytes > 2 && strcmp(number->column + bytes - 2, "_s") == 0 && text.bytes == 13 &&
+           memchr(text.at, '.', text.bytes) == NULL;
+}
+
 static bool reject_number(struct orr_reader *reader, uint32_t line, const struct orr_number *number,
                           struct orr_text text)
 {
@@ -97,6 +105,10 @@ static bool reject_number(struct orr_reader *reader, uint32_t line, const struct
     } else if (number->scale == 1 && memchr(text.at, '.', text.bytes) != NULL &&
                whole_bytes(text) == text.bytes) {
         why = "is not a whole number";
+    } else if (looks_like_epoch_ms(number, text)) {
+        why =
+            "is out of range for seconds: are they milliseconds? `orrery import --map auto` reads "
+            "these";
     } else {
         why = "is out of range";
     }
