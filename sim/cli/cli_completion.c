@@ -34,6 +34,8 @@ int orr_cli_completion(int argc, char **argv)
         return 0;
     }
     struct orr_err err = {0};
-    (void)orr_fail(&err, ORR_USAGE, "completion: \"%s\" is not bash, zsh or fish", shell);
+    (void)(shell[0] == '\0'
+               ? orr_fail(&err, ORR_USAGE, "completion: name the shell: bash, zsh or fish")
+               : orr_fail(&err, ORR_USAGE, "completion: \"%s\" is not bash, zsh or fish", shell));
     return orr_cli_fail(&err);
 }

@@ -116,6 +116,9 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         if (o->file_count == 0 && !o->maps) {
             argp_error(state, "a file is needed");
         }
+        if (o->file_count > 0 && o->maps) {
+            argp_error(state, "--maps lists the maps that there are: no file beside it");
+        }
         if (o->common.json && o->output != NULL && strcmp(o->output, "-") == 0) {
             argp_error(state, "standard output cannot be both the trace and --json");
         }

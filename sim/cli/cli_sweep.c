@@ -48,7 +48,9 @@ static void check_sweep(struct argp_state *state, const struct sweep_options *o)
 {
     struct orr_err err = {0};
     if (o->what == NULL || !is_one_of(o->what, whats, sizeof whats / sizeof whats[0])) {
-        argp_error(state, "what to do: plan, run, exec, status, merge or submit");
+        argp_error(state, "%s%s%splan, run, exec, status, merge or submit",
+                   o->what != NULL ? "\"" : "what to do: ", o->what != NULL ? o->what : "",
+                   o->what != NULL ? "\" is none of " : "");
     }
     if (o->path == NULL) {
         argp_error(state, "%s",

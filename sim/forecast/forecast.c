@@ -388,7 +388,7 @@ static enum orr_status read_moment(struct forecast *f, struct orr_err *err)
     f->now_ms = ORR_MS_NEVER; /* of a check: to the end */
     if (text != NULL && !orr_parse_clock(text, strlen(text), f->out->origin_ms, &f->now_ms)) {
         return orr_fail(err, ORR_USAGE,
-                        "\"%s\" is no time of this run: 2d3h, 5400 (seconds), \"2d "
+                        "--at: \"%s\" is no time of this run: 2d3h, 5400 (seconds), \"2d "
                         "03:00:00\", or a date where its trace has dates",
                         text);
     }
