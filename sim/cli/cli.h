@@ -75,9 +75,9 @@ struct orr_cli_common {
     bool quiet, verbose, no_progress;
 };
 
-struct orr_cli_now {                  /* a snapshot in place of a scenario: cli_now.h */
-    const char *history, *shard;      /* NULL: none */
-    orr_ms now, remaining_ms, run_ms; /* ORR_MS_NONE: not stated */
+struct orr_cli_now {                         /* a snapshot in place of a scenario: cli_now.h */
+    const char *history, *shard, *scheduler; /* NULL: none */
+    orr_ms now, remaining_ms, run_ms;        /* ORR_MS_NONE: not stated */
     uint64_t seed;
     bool is_one; /* the scenario was a snapshot */
     struct orr_snapshot_state state;

@@ -201,6 +201,7 @@ static enum orr_status open_state(const struct orr_cli_decide *ask, struct orr_c
     decide->scenario.policy = ask->policy;
     decide->at = ask->at;
     now->shard = ask->shard;
+    now->scheduler = ask->scheduler;
     now->remaining_ms = ask->remaining_ms;
     now->run_ms = ask->run_ms;
     if (orr_snapshot_is_one(ask->paths[0])) {

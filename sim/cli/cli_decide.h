@@ -8,10 +8,10 @@
 struct orr_cli_decide {
     const char *const *paths, *const *params;
     uint32_t path_count, param_count;
-    const char *policy;          /* NULL: the scenario's */
-    const char *shard;           /* of a snapshot, or NULL */
-    const char *at;              /* as typed; NULL: where the scenario's decisions begin */
-    orr_ms remaining_ms, run_ms; /* as in orr_cli_now */
+    const char *policy;            /* NULL: the scenario's */
+    const char *shard, *scheduler; /* of a snapshot, or NULL */
+    const char *at;                /* as typed; NULL: where the scenario's decisions begin */
+    orr_ms remaining_ms, run_ms;   /* as in orr_cli_now */
 };
 
 /* Decides on one snapshot or scenario and prints the answer; the exit code. */

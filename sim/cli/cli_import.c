@@ -28,6 +28,7 @@ enum {
     KEY_FORCE,
     KEY_NOW,
     KEY_SHARD,
+    KEY_SCHEDULER,
     KEY_HISTORY,
     KEY_REMAINING,
     KEY_RUN_TIME,
@@ -66,6 +67,7 @@ static const struct orr_cli_only only[] = {
     {KEY_HORIZON, "--horizon", "snapshots"},
     {KEY_NOW, "--now", "snapshots"},
     {KEY_SHARD, "--shard", "snapshots"},
+    {KEY_SCHEDULER, "--scheduler", "snapshots"},
     {KEY_SEED, "--seed", "snapshots"},
     {0, NULL, NULL}};
 
@@ -104,6 +106,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_SHARD: o->snapshot.shard = arg; return 0;
+    case KEY_SCHEDULER: o->snapshot.scheduler = arg; return 0;
     case KEY_HISTORY: o->history = orr_cli_dash(arg); return 0;
     case KEY_REMAINING: o->rest.remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
     case KEY_RUN_TIME: o->rest.run_ms = orr_cli_span(state, "--run-time", arg); return 0;
@@ -779,6 +782,7 @@ int orr_cli_import(int argc, char **argv)
          "of a snapshot: where runs of the scenario end (default: 7d)", 0},
         {"now", KEY_NOW, "DATE", 0, "of a snapshot: its time (default: the newest in it)", 0},
         {"shard", KEY_SHARD, "VALUE", 0, "of a snapshot: the node pool that is meant", 0},
+        {"scheduler", KEY_SCHEDULER, "NAME", 0, "of a snapshot: " ORR_CLI_SCHEDULER_HELP, 0},
         {"seed", KEY_SEED, "N", 0, "of a snapshot: of what is drawn (default: 1)", 0},
         {"force", KEY_FORCE, 0, 0, "overwrite an existing file", 0},
         {"allow-loss", KEY_LOSS, "SHARE", OPTION_ARG_OPTIONAL, ORR_CLI_LOSS_HELP, 0},

@@ -12,7 +12,7 @@
 
 #include "cli_now.h"
 
-enum { KEY_NOW = 9500, KEY_SHARD, KEY_REMAINING, KEY_RUN_TIME };
+enum { KEY_NOW = 9500, KEY_SHARD, KEY_REMAINING, KEY_RUN_TIME, KEY_SCHEDULER };
 
 orr_ms orr_cli_span(const struct argp_state *state, const char *name, const char *text)
 {
@@ -33,6 +33,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_SHARD: now->shard = arg; return 0;
+    case KEY_SCHEDULER: now->scheduler = arg; return 0;
     case KEY_REMAINING: now->remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
     case KEY_RUN_TIME: now->run_ms = orr_cli_span(state, "--run-time", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -46,6 +47,7 @@ static const struct argp_option rows[] = {
      "jobs that wait run for so long (default --remaining)", 0},
     {"now", KEY_NOW, "TIME", 0, "when it is; default: the newest time in it", 0},
     {"shard", KEY_SHARD, "VALUE", 0, "the node pool, if the snapshot names none", 0},
+    {"scheduler", KEY_SCHEDULER, "NAME", 0, ORR_CLI_SCHEDULER_HELP, 0},
     {0}};
 const struct argp orr_cli_now_argp = {rows, parse, NULL, NULL, NULL, NULL, NULL};
 
@@ -68,8 +70,11 @@ static enum orr_status import(struct orr_cli_now *now, const char *path,
         .remaining_ms = remaining,
         .run_ms = now->run_ms != ORR_MS_NONE ? now->run_ms : remaining,
         .horizon_ms = (orr_ms)7 * 86400000};
-    const struct orr_snapshot_options options = {
-        .paths = &path, .path_count = 1, .shard = now->shard, .now = now->now};
+    const struct orr_snapshot_options options = {.paths = &path,
+                                                 .path_count = 1,
+                                                 .shard = now->shard,
+                                                 .scheduler = now->scheduler,
+                                                 .now = now->now};
     char name[sizeof now->folder + 16];
     (void)snprintf(name, sizeof name, "%s/jobs.csv", now->folder);
     FILE *trace = fopen(name, "wx"), *scenario = open_memstream(&now->text, &now->text_bytes);
@@ -93,6 +98,7 @@ static enum orr_status refuse_unheeded(const struct orr_cli_now *now, bool any_r
                          : now->run_ms != ORR_MS_NONE        ? "--run-time"
                          : now->now != ORR_MS_NONE           ? "--now"
                          : now->shard != NULL                ? "--shard"
+                         : now->scheduler != NULL            ? "--scheduler"
                          : !any_rest && now->history != NULL ? "--history"
                                                              : NULL;
     if (option == NULL) {
@@ -180,6 +186,9 @@ static void put_hint(const struct orr_cli_now *now, const char *path, FILE *out)
     }
     if (now->shard != NULL) {
         (void)fprintf(out, " --shard %s", now->shard);
+    }
+    if (now->scheduler != NULL) {
+        (void)fprintf(out, " --scheduler %s", now->scheduler);
     }
     if (now->now != ORR_MS_NONE) {
         (void)orr_format_timestamp(text, now->now);

@@ -12,6 +12,10 @@
 #define ORR_CLI_NOW_BOTH                                                                           \
     "--history says how long jobs run: --remaining and --run-time are for where there is none"
 
+#define ORR_CLI_SCHEDULER_HELP                                                                     \
+    "schedulerName of the pods that are meant, such as default-scheduler; their queue is their "   \
+    "namespace where none is named (default: kai-scheduler)"
+
 /* Its options but for --history and --seed, which verbs have of their own; input: orr_cli_now. */
 extern const struct argp orr_cli_now_argp;
 /* A span of an option; ends the program where it is none. */

@@ -15,6 +15,7 @@
 
 enum {
     OPTION_SHARD = 256,
+    OPTION_SCHEDULER,
     OPTION_CYCLES,
     OPTION_REMAINING,
     OPTION_RUN_TIME
@@ -59,6 +60,9 @@ static void check_schedule(struct schedule_options *options, struct argp_state *
     if (options->run.shard != NULL && is_kueue(options)) {
         argp_error(state, "--shard: Kueue has no shards");
     }
+    if (options->run.scheduler != NULL && is_kueue(options)) {
+        argp_error(state, "--scheduler: Kueue decides on workloads, whoever schedules their pods");
+    }
     if (options->now != NULL && !is_run(options) && !orr_cli_is_results(options->run.paths[0]) &&
         !orr_parse_timestamp(options->now, strlen(options->now), &options->run.now)) {
         argp_error(state, "\"%s\" is not a time such as 2026-06-01T12:00:00Z", options->now);
@@ -72,6 +76,7 @@ static error_t parse_schedule(int key, char *arg, struct argp_state *state)
     case 'p': o->run.policy = arg; return 0;
     case 's': orr_cli_append(state, o->params, &o->run.param_count, arg); return 0;
     case OPTION_SHARD: o->run.shard = arg; return 0;
+    case OPTION_SCHEDULER: o->run.scheduler = arg; return 0;
     case OPTION_CYCLES:
         if (strcmp(arg, "quiet") == 0) {
             o->cycles = ORR_ADMISSION_QUIET;
@@ -416,6 +421,7 @@ int orr_cli_schedule(int argc, char **argv)
          "value of the node-pool label of the shard (default: the snapshot's, else objects without "
          "the label)",
          0},
+        {"scheduler", OPTION_SCHEDULER, "NAME", 0, ORR_CLI_SCHEDULER_HELP, 0},
         {"now", 'n', "TIME", 0,
          "when the cycle runs (default: the newest time in the input; of a scenario, where its "
          "decisions begin)",
@@ -463,6 +469,7 @@ int orr_cli_schedule(int argc, char **argv)
                                            .params = o.params,
                                            .param_count = o.run.param_count,
                                            .shard = o.run.shard,
+                                           .scheduler = o.run.scheduler,
                                            .at = o.now,
                                            .remaining_ms = o.remaining_ms,
                                            .run_ms = o.run_ms};

@@ -226,7 +226,7 @@ static const char *queue_of(const struct grouper *g)
     const char *project = subject_label_or_pods(g, "project");
     const char *pool = import_label(g->pod_labels, g->kube->shard_key);
     if (project == NULL || project[0] == '\0') {
-        return "default-queue";
+        return g->kube->queue_is_namespace ? kube_namespace(g->kube, g->pod) : "default-queue";
     }
     return pool != NULL ? import_format(g->kube->load, "%.250s-%.250s", project, pool) : project;
 }

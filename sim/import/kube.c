@@ -356,8 +356,8 @@ void import_read_kube(struct import_model *model, struct import_file *const *fil
     }
     model->form = kube.snapshot != NULL ? "KAI snapshot" : "Kubernetes objects";
     void (*const steps[])(struct kube *) = {
-        kube_read_classes,    kube_read_nodes, kube_read_queues, kube_read_topologies,
-        kube_read_pod_groups, kube_read_pods,  kube_note_unknown};
+        kube_read_classes,    kube_read_nodes,      kube_read_queues, kube_make_queues,
+        kube_read_topologies, kube_read_pod_groups, kube_read_pods,   kube_note_unknown};
     if (import_ok(model->load)) {
         kube_read_config(&kube, options);
     }

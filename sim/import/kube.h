@@ -24,7 +24,9 @@
     X(DEVICE_CLASS, "DeviceClass", "deviceClasses")                                                \
     X(TOPOLOGY, "Topology", "topologies")                                                          \
     X(NODE_TOPOLOGY, "NodeResourceTopology", "nodeResourceTopologies")                             \
-    X(SHARD, "SchedulingShard", "schedulingShards")
+    X(SHARD, "SchedulingShard", "schedulingShards")                                                \
+    X(NAMESPACE, "Namespace", "namespaces")                                                        \
+    X(RESOURCE_QUOTA, "ResourceQuota", "resourceQuotas")
 
 enum kube_kind {
 #define X(name, kind, list) KUBE_##name,
@@ -81,6 +83,7 @@ struct kube {
     const char *cpu_worker, *gpu_worker, *mig_worker; /* keys of nodes' labels */
     orr_ms stuck_after;
     bool restrict_nodes;
+    bool queue_is_namespace; /* of pods that name no queue: they are of a scheduler that has none */
     uint32_t other_shards;
     struct kube_left left_pods[KUBE_LEFT_MAX], left_devices[KUBE_LEFT_MAX];
     uint32_t left_pod_count, left_device_count;
@@ -108,6 +111,8 @@ bool kube_condition_is(const struct import_value *condition, const char *status)
  */
 orr_ms kube_bound_ms(struct kube *kube, const struct import_value *pod);
 bool kube_in_shard(struct kube *kube, const struct import_value *object);
+/* Is the pod of the scheduler that is meant? */
+bool kube_has_scheduler(struct kube *kube, const struct import_value *pod);
 
 /* For one object at a time, without the lists: words are KAI's own, priority classes those it
  * ships. */
@@ -127,6 +132,8 @@ void kube_read_config(struct kube *kube, const struct orr_snapshot_options *opti
 void kube_read_classes(struct kube *kube);
 void kube_read_nodes(struct kube *kube);
 void kube_read_queues(struct kube *kube);
+/* Where queues are namespaces: those that pods are of, behind all that are given. */
+void kube_make_queues(struct kube *kube);
 void kube_read_topologies(struct kube *kube);
 void kube_read_pod_groups(struct kube *kube);
 void kube_read_pods(struct kube *kube);

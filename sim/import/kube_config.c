@@ -204,6 +204,12 @@ void kube_read_config(struct kube *kube, const struct orr_snapshot_options *opti
         kube->shard_value = options->shard;
     }
     read_shard(kube);
+    if (options->scheduler != NULL) {
+        kube->scheduler_name = options->scheduler;
+        kube->queue_is_namespace = true;
+        kube->model->policy =
+            strcmp(options->scheduler, "default-scheduler") == 0 ? "kube" : kube->model->policy;
+    }
 }
 
 /* --- what version 0.17 does not have --- */

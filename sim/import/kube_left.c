@@ -2,8 +2,10 @@
 /* kube_left.c - what a cluster has that the policy does not look at: pods that wait for another
  * scheduler, and GPUs under a name that is not a GPU's here. A user who reads "nothing is decided"
  * is told of both. */
-#include <orrery/base/text.h>
 #include <string.h>
+
+#include <orrery/base/text.h>
+#include <orrery/core/cluster.h>
 
 #include "kube.h"
 
@@ -51,13 +53,24 @@ void kube_leave_devices(struct kube *kube, const struct import_value *allocatabl
     }
 }
 
+/* MIG instances count by their g, as in the cycle. */
+static int64_t gpus_held(const struct import_model *model, const struct import_vec *held)
+{
+    int64_t gpus = held->v[IMPORT_GPU];
+    for (uint32_t r = 0; r < model->resources.count; r++) {
+        const char *mig = strstr(orr_idmap_name(&model->resources, r), "/mig-");
+        gpus += mig != NULL ? held->v[IMPORT_EXTENDED + r] * orr_mig_gpus(mig + 5) : 0;
+    }
+    return gpus;
+}
+
 /* What pods of other schedulers hold is not among the GPUs of the cycle. */
 static void note_held(struct kube *kube)
 {
     uint32_t pods = 0;
     int64_t gpus = 0;
     for (uint32_t i = 0; i < kube->model->foreign_count; i++) {
-        const int64_t held = kube->model->foreign[i].held.v[IMPORT_GPU];
+        const int64_t held = gpus_held(kube->model, &kube->model->foreign[i].held);
         pods += held > 0;
         gpus += held > 0 ? held : 0;
     }
@@ -77,10 +90,11 @@ void kube_note_left(struct kube *kube)
         const struct kube_left *l = &kube->left_pods[i];
         import_note(kube->model,
                     "%u pod%s that wait%s for schedulerName \"%.200s\" %s left out, with %lld "
-                    "GPU%s: this policy schedules \"%.200s\"",
+                    "GPU%s: this policy schedules \"%.200s\" (--scheduler %.200s takes those pods "
+                    "instead)",
                     l->count, ORR_PLURAL(l->count), ORR_ONE(l->count, "s", ""), l->name,
                     ORR_ONE(l->count, "is", "are"), (long long)l->gpus, ORR_PLURAL(l->gpus),
-                    kube->scheduler_name);
+                    kube->scheduler_name, l->name);
     }
     for (uint32_t i = 0; i < kube->left_device_count; i++) {
         const struct kube_left *l = &kube->left_devices[i];

@@ -476,7 +476,7 @@ static const char *group_of(const struct import_value *object)
     return import_label(kube_annotations(object), "pod-group-name");
 }
 
-static bool is_ours(struct kube *kube, const struct import_value *object)
+bool kube_has_scheduler(struct kube *kube, const struct import_value *object)
 {
     return strcmp(import_text(kube->load, object, "spec/schedulerName", "default-scheduler"),
                   kube->scheduler_name) == 0;
@@ -517,7 +517,7 @@ static void find_jobs(struct kube *kube)
     for (uint32_t i = 0; i < pods->count && import_ok(kube->load); i++) {
         const struct import_value *pod = pods->items[i];
         kube->pod_jobs[i] =
-            is_helper(kube, pod) || !is_ours(kube, pod) ? ORR_NONE : find_job(kube, pod);
+            is_helper(kube, pod) || !kube_has_scheduler(kube, pod) ? ORR_NONE : find_job(kube, pod);
     }
     for (uint32_t j = given; j < kube->model->job_count && import_ok(kube->load); j++) {
         kube_finish_group(kube, &kube->model->jobs[j]);
@@ -543,7 +543,7 @@ static void read_pod(struct kube *kube, uint32_t i)
 {
     const struct import_value *object = kube->lists[KUBE_POD].items[i];
     const bool helper = is_helper(kube, object);
-    if (helper || !is_ours(kube, object)) {
+    if (helper || !kube_has_scheduler(kube, object)) {
         add_foreign(kube, object, helper);
         if (!helper) {
             const struct import_value *spec = import_map(kube->load, object, "spec");

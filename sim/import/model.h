@@ -164,6 +164,7 @@ struct import_model {
     orr_ms newest;                      /* latest time anything in it happened */
     const struct import_value *plugins; /* KAI's tiers; NULL: the default plugins */
     const char *form;                   /* what kind of input it was */
+    const char *policy; /* of a run, by the scheduler whose pods these are; NULL: kai */
 };
 
 void import_model_init(struct import_model *model, struct import_load *load);

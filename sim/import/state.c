@@ -144,6 +144,11 @@ static void write_policy(struct writer *w)
 {
     const struct orr_policy *kai = orr_policy_find("kai");
     const char *comma = "";
+    if (w->model->policy != NULL) {
+        (void)fprintf(w->scenario, "policy: {name: %s, params: {order: priority}}\n",
+                      w->model->policy);
+        return;
+    }
     (void)fputs("policy:\n  name: kai\n  params: {", w->scenario);
     for (uint32_t i = 0; i < w->model->param_count; i++) {
         const struct import_param *param = &w->model->params[i];

@@ -20,6 +20,9 @@ struct orr_snapshot_options {
     const char *policy;        /* NULL: kai */
     const char *const *params; /* "NAME=VALUE" of the policy */
     uint32_t param_count;
+    /* schedulerName of the pods that are meant; those that name no queue are of their namespace's.
+     * NULL: KAI's, or what the input says */
+    const char *scheduler;
     const char *shard; /* value of the node-pool label; NULL: the input's, else "" */
     orr_ms now;        /* ORR_MS_NONE: the input's, else the newest time in it */
     /* Instead of paths: a text, for tests. NULL: none. */
