@@ -55,7 +55,7 @@ static enum orr_status check_size(const struct orr_gate_line *line, struct orr_e
         (void)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", name);
     }
     return orr_fail(err, ORR_SCENARIO, "%s: gpus: \"%.40s\" is none of the sizes of jobs: %s",
-                    line->origin, line->size, names);
+                    line->size_origin, line->size, names);
 }
 
 static enum orr_status check_metrics(const struct orr_cli_gate *gate, struct orr_err *err)
@@ -70,7 +70,7 @@ static enum orr_status check_metrics(const struct orr_cli_gate *gate, struct orr
         if (known == NULL) {
             char text[300];
             orr_metric_unknown(metric, text, sizeof text);
-            return orr_fail(err, ORR_SCENARIO, "%s: %s", gate->spec.lines[i].origin, text);
+            return orr_fail(err, ORR_SCENARIO, "%s: %s", gate->spec.lines[i].metric_origin, text);
         }
         if (gate->rules[i].better == ORR_BETTER_NEITHER && known->better == ORR_BETTER_NEITHER) {
             return orr_fail(

@@ -82,7 +82,11 @@ static enum orr_status fill_line(struct orr_scenario__load *load,
     orr_scenario__fill_group(rules, node, line);
     line->name = node->key;
     line->origin = orr_scenario__origin(load->arena, node);
+    line->metric_origin = orr_scenario__origin(load->arena, orr_scenario__find(node, "metric"));
     line->margin_origin = orr_scenario__origin(load->arena, orr_scenario__find(node, "margin"));
+    line->size_origin = line->size == NULL
+                            ? line->origin
+                            : orr_scenario__origin(load->arena, orr_scenario__find(node, "gpus"));
     if (!parse_margin(line)) {
         return orr_scenario__fail(
             load, &orr_scenario__find(node, "margin")->at,
@@ -90,12 +94,16 @@ static enum orr_status fill_line(struct orr_scenario__load *load,
             "or a number of at least 0",
             line->margin);
     }
-    if ((line->queue != NULL && line->kind == NULL) ||
-        (line->size != NULL && (line->queue != NULL || line->kind != NULL))) {
-        return orr_scenario__fail(load, &node->key_at,
-                                  "%.80s: a rule is about all jobs, a queue and a kind, a kind, or "
-                                  "a size of gpus",
-                                  line->name);
+    if (line->queue != NULL && line->kind == NULL) {
+        return orr_scenario__fail(
+            load, &orr_scenario__find(node, "queue")->at,
+            "queue: needs kind beside it, such as kind: training: metrics are "
+            "of a queue's jobs of one kind");
+    }
+    if (line->size != NULL && (line->queue != NULL || line->kind != NULL)) {
+        return orr_scenario__fail(load, &orr_scenario__find(node, "gpus")->at,
+                                  "gpus: no queue and no kind beside it: metrics of a size are of "
+                                  "all jobs that ask so many");
     }
     return ORR_OK;
 }

@@ -196,9 +196,13 @@ expect 0 '^pass$' fifo.db --baseline fifo.db --spec units.yaml
 printf 'kind: Gate\nreplicas: 2\nrules:\n  x: {metric: jobs, margin: 1}\n' >bad.yaml
 expect 78 'better: less' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nrules:\n  x: {metric: wait_p59, margin: 1}\n' >bad.yaml
-expect 78 'bad.yaml:3:.*no metric is called wait_p59; did you mean wait_p[59]' fifo.db --baseline easy.db --spec bad.yaml
+expect 78 'bad.yaml:3:15: no metric is called wait_p59; did you mean wait_p[59]' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nmode: fixed\nrules:\n  x: {metric: wait_p95_s, gpus: 7, margin: 5%%}\n' >bad.yaml
-expect 78 'bad.yaml:4:[0-9]*: gpus: "7" is none of the sizes of jobs: 1, 2, 3-4, 5-8, ' fifo.db --baseline easy.db --spec bad.yaml
+expect 78 'bad.yaml:4:33: gpus: "7" is none of the sizes of jobs: 1, 2, 3-4, 5-8, ' fifo.db --baseline easy.db --spec bad.yaml
+printf 'kind: Gate\nrules:\n  x: {metric: wait_p95_s, queue: a, margin: 5%%}\n' >bad.yaml
+expect 78 'bad.yaml:3:34: queue: needs kind beside it' fifo.db --baseline easy.db --spec bad.yaml
+printf 'kind: Gate\nrules:\n  x: {metric: wait_p95_s, kind: training, gpus: 1, margin: 5%%}\n' >bad.yaml
+expect 78 'bad.yaml:3:49: gpus: no queue and no kind beside it' fifo.db --baseline easy.db --spec bad.yaml
 # A queue that nobody has is named: it may be misspelt.
 printf 'kind: Gate\nmode: fixed\nrules:\n  x: {metric: wait_p95_s, queue: visoin, kind: training, margin: 5%%}\n' >absent.yaml
 expect 2 'x: wait_p95_s of queue=visoin,kind=training has no value in' fifo.db --baseline easy.db --spec absent.yaml

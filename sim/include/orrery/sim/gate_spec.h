@@ -8,10 +8,11 @@
 
 struct orr_gate_line { /* one entry of `rules:` */
     const char *name;
-    const char *metric, *margin;        /* margin: "2%", "30s" or a number in the metric's unit */
-    const char *queue, *kind, *size;    /* NULL: all; queue needs a kind */
-    const char *better;                 /* "less", "more", or NULL: the metric's own */
-    const char *origin, *margin_origin; /* file:line:col */
+    const char *metric, *margin;     /* margin: "2%", "30s" or a number in the metric's unit */
+    const char *queue, *kind, *size; /* NULL: all; queue needs a kind */
+    const char *better;              /* "less", "more", or NULL: the metric's own */
+    const char *origin;              /* file:line:col */
+    const char *metric_origin, *margin_origin, *size_origin;
     double margin_value;
     bool relative, is_time; /* of the margin: a part of the baseline; seconds. Else a number */
 };
