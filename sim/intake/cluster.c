@@ -33,8 +33,10 @@ struct cluster {
         account_capacity;
     bool counts_cpus; /* CPUs are taken for GPUs, as of the jobs */
     uint32_t cpu_nodes, down;
-    uint32_t unlisted; /* records whose NodeName is no list of hosts */
-    int64_t slices;    /* of MIG, that are counted as GPUs */
+    uint32_t odd_gres;            /* records whose Gres states GPUs in no way that is known */
+    char gres[INTAKE_NAME_BYTES]; /* of the first of them */
+    uint32_t unlisted;            /* records whose NodeName is no list of hosts */
+    int64_t slices;               /* of MIG, that are counted as GPUs */
     char slice[INTAKE_NAME_BYTES];
     uint32_t qos_users, qos_preempts;   /* that say what is not modelled */
     bool users;                         /* associations of users were left out */
@@ -123,6 +125,9 @@ static void count_devices(struct cluster *cluster, struct orr_cell record, struc
         return;
     }
     struct slurm_gpus gpus = slurm_gres_gpus(value_of(record, "Gres"));
+    if (gpus.odd && cluster->odd_gres++ == 0) {
+        intake_copy_name(cluster->gres, value_of(record, "Gres"));
+    }
     if (!gpus.given) {
         gpus = slurm_tres_gpus(value_of(record, "CfgTRES"));
     }
@@ -631,12 +636,14 @@ static void add_qos_notes(struct cluster *cluster, bool are_queues)
     }
 }
 
-static void add_notes(struct cluster *cluster, bool by_account)
+static void add_node_notes(struct cluster *cluster)
 {
     struct orr_intake_report *report = cluster->report;
-    if (cluster->pools.count == 0) {
-        orr_intake_note(report, "no node with GPUs is given (`scontrol -o show node`): fill in "
-                                "cluster.pools");
+    if (cluster->odd_gres > 0) {
+        orr_intake_note(report,
+                        "Gres states no number of GPUs (such as %s), and counts as none: "
+                        "%u record%s",
+                        cluster->gres, (unsigned)cluster->odd_gres, ORR_PLURAL(cluster->odd_gres));
     }
     if (cluster->slices > 0) {
         orr_intake_note(report,
@@ -660,6 +667,16 @@ static void add_notes(struct cluster *cluster, bool by_account)
         orr_intake_note(report, "nodes that were down or drained, counted as nodes that work: %u",
                         (unsigned)cluster->down);
     }
+}
+
+static void add_notes(struct cluster *cluster, bool by_account)
+{
+    struct orr_intake_report *report = cluster->report;
+    if (cluster->pools.count == 0) {
+        orr_intake_note(report, "no node with GPUs is given (`scontrol -o show node`): fill in "
+                                "cluster.pools");
+    }
+    add_node_notes(cluster);
     orr_intake_note(report, "fill in the quotas of the queues: Slurm has none");
     if (cluster->partition_count > 1) {
         orr_intake_note(report,
@@ -774,6 +791,10 @@ enum orr_status orr_intake_nodes(const char *path, FILE *out, struct orr_err *er
     }
     if (status == ORR_OK) {
         intake_pools_put(&cluster.pools, out);
+        add_node_notes(&cluster);
+    }
+    for (uint32_t i = 0; i < report.note_count && status == ORR_OK; i++) {
+        (void)fprintf(out, "  # %s\n", report.notes[i]);
     }
     release(&cluster);
     orr_intake_report_release(&report);

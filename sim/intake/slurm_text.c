@@ -142,6 +142,7 @@ struct slurm_gpus slurm_gres_gpus(struct orr_cell gres)
             type = cut_at(&part, ':');
             count = 1;
             if (part.bytes > 0 && !slurm_integer(part, &count)) {
+                gpus.odd = true;
                 continue;
             }
         }
