@@ -416,7 +416,8 @@ static enum orr_status cut_beside(struct orr_compare_load *load)
     if (load->options->points != NULL) {
         comparison->none_beside =
             "Blocks of the trace, which stand for others like it, are cut from jobs, and a merged "
-            "sweep has none: compare the results files of its points (in the folder NAME.sweep).";
+            "sweep has none: compare the results files of its points (`points` in the folder of "
+            "the plan).";
         return ORR_OK;
     }
     if (scope != NULL && strcmp(scope, "all") != 0) {

@@ -373,9 +373,9 @@ static void note_sweep(const struct orr_comparison *c)
 {
     if (c->one_trace) {
         (void)fprintf(stderr,
-                      "orrery: settings with one seed have no interval: it is not known how "
-                      "much is chance. Give the experiment `replicas`, and `shake` where "
-                      "nothing else is drawn\n");
+                      "orrery: settings with one seed, or whose seeds all decide alike, have no "
+                      "interval: it is not known how much is chance. Give the experiment "
+                      "`replicas`, and `shake` where nothing else is drawn\n");
     }
     if (c->detected) {
         (void)fprintf(stderr,
