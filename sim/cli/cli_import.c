@@ -514,8 +514,14 @@ static void print_state(const struct import_options *o, const struct orr_snapsho
         (void)printf(state->notes[n].count > 1 ? " (%u times)\n" : "\n",
                      (unsigned)state->notes[n].count);
     }
-    (void)printf("wrote %s/scenario.yaml and jobs.csv: orrery run %s/scenario.yaml\n", o->output,
-                 o->output);
+    if (state->running + state->waiting > 0) {
+        (void)printf("wrote %s/scenario.yaml and jobs.csv: orrery run %s/scenario.yaml\n",
+                     o->output, o->output);
+    } else {
+        (void)printf("wrote %s/scenario.yaml, and jobs.csv without a job: no run begins before it "
+                     "has some\n",
+                     o->output);
+    }
 }
 
 static void print_state_json(const struct import_options *o, const struct orr_snapshot_state *state)
