@@ -195,6 +195,10 @@ static void see_document(struct history *h, const char *path, const struct impor
         see_list(h, path, document);
     } else if (document->kind != IMPORT_MAP) {
         import_fail(&h->load, document, "an object of Kubernetes belongs here, or a list of them");
+    } else if (import_get(document, "errorType") != NULL) {
+        import_fail(&h->load, import_get(document, "errorType"),
+                    "an answer of Prometheus that is an error: %.200s",
+                    import_text(&h->load, document, "error", ""));
     } else if (import_get(document, "data/resultType") != NULL) {
         history_see_samples(h, document);
     } else if (import_get(document, "auditID") != NULL ||

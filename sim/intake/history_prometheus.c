@@ -4,6 +4,7 @@
  *
  * A series has one value for ever (when a pod was created, what it requests) or one that changes
  * (its phase); a pod is there from its first sample to its last. */
+#include <math.h>
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -16,8 +17,17 @@ struct series {
     const struct import_value *metric, *values;
     const char *name;
     orr_ms first_ms, last_ms; /* of its samples */
-    double last;              /* value */
+    double last;              /* value that is a number; NAN: none is */
 };
+
+/* What a query divides by nothing, or a pod has not reached, is NaN or infinite. */
+static bool value_of(const char *text, double *value)
+{
+    const bool is_none =
+        strcmp(text, "NaN") == 0 || strcmp(text, "+Inf") == 0 || strcmp(text, "-Inf") == 0;
+    *value = (double)NAN;
+    return is_none || orr_parse_double(text, strlen(text), value);
+}
 
 static bool sample_of(const struct import_value *pair, orr_ms *at, double *value)
 {
@@ -26,8 +36,7 @@ static bool sample_of(const struct import_value *pair, orr_ms *at, double *value
     double seconds;
     if (pair->kind != IMPORT_LIST || text == NULL || time->kind != IMPORT_TEXT ||
         text->kind != IMPORT_TEXT || !orr_parse_double(time->text, strlen(time->text), &seconds) ||
-        !(seconds >= 0 && seconds < SPAN_MAX_S) ||
-        !orr_parse_double(text->text, strlen(text->text), value)) {
+        !(seconds >= 0 && seconds < SPAN_MAX_S) || !value_of(text->text, value)) {
         return false;
     }
     *at = (orr_ms)(seconds * 1000.0 + 0.5);
@@ -62,6 +71,7 @@ static orr_ms first_one(const struct series *series)
 static bool measure(struct history *h, struct series *series)
 {
     orr_ms before = ORR_MS_NONE;
+    series->last = (double)NAN;
     IMPORT_EACH(pair, series->values)
     {
         orr_ms at;
@@ -75,7 +85,7 @@ static bool measure(struct history *h, struct series *series)
             h->step_ms = at - before;
         }
         series->last_ms = before = at;
-        series->last = value;
+        series->last = isnan(value) ? series->last : value;
     }
     if (before == ORR_MS_NONE) {
         return false;
