@@ -631,11 +631,13 @@ static enum orr_status change_by_sets(struct orr_scenario__load *load,
     if (policy != NULL) {
         forget_params(root, policy);
     }
+    const char *last = is_base ? NULL : load->options->last_set_option;
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
+        const char *called = last != NULL && i + 1 == count ? last : option;
         status = is_base && strncmp(sets[i], variant, strlen(variant)) == 0
                      ? select_variant(load, root, orr_scenario__find(root, "variants"), option,
                                       sets[i] + strlen(variant))
-                     : change_by_argument(load, root, option, "", sets[i]);
+                     : change_by_argument(load, root, called, "", sets[i]);
     }
     return status;
 }

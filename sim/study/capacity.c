@@ -123,6 +123,7 @@ static enum orr_status run_replicas(struct capacity_search *s, uint32_t index, c
     struct orr_point_options *points = orr_study__replicas(
         &arena, &o->scenario, &amount, o->later ? 0 : 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
+        points[r].scenario.last_set_option = o->later ? NULL : "--vary";
         if (o->later) {
             points[r].scenario.laters = &amount;
             points[r].scenario.later_count = 1;

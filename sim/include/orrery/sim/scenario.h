@@ -480,7 +480,8 @@ struct orr_scenario_options {
     const char *policy;      /* overrides */
     const char *const *sets; /* "path=value", "path+=value", ... in order */
     uint32_t set_count;
-    const char *variant;       /* apply this named variant, or NULL */
+    const char *last_set_option; /* what errors call the last of `sets`; NULL: --set */
+    const char *variant;         /* apply this named variant, or NULL */
     const char *const *params; /* --param NAME=VALUE, the same as --set policy.params.NAME=VALUE */
     uint32_t param_count;
     /* As `sets`, but from later_ms of the run on: one event more, at the end of those listed.
