@@ -476,10 +476,21 @@ static const char *group_of(const struct import_value *object)
     return import_label(kube_annotations(object), "pod-group-name");
 }
 
+/* One of those that each node has for itself, of a DaemonSet or mirrored: no scheduler chooses its
+ * node. */
+static bool is_of_its_node(const struct import_value *object)
+{
+    const struct import_value *owners = import_get(object, "metadata/ownerReferences");
+    const struct import_value *first = owners != NULL ? owners->first : NULL;
+    const char *kind = first != NULL ? import_label(first, "kind") : NULL;
+    return kind != NULL && (strcmp(kind, "DaemonSet") == 0 || strcmp(kind, "Node") == 0);
+}
+
 bool kube_has_scheduler(struct kube *kube, const struct import_value *object)
 {
-    return strcmp(import_text(kube->load, object, "spec/schedulerName", "default-scheduler"),
-                  kube->scheduler_name) == 0;
+    const char *name = import_text(kube->load, object, "spec/schedulerName", "default-scheduler");
+    return strcmp(name, kube->scheduler_name) == 0 &&
+           !(kube->queue_is_namespace && is_of_its_node(object));
 }
 
 /* Of its PodGroup, else of the group that its owners make. */
@@ -545,7 +556,7 @@ static void read_pod(struct kube *kube, uint32_t i)
     const bool helper = is_helper(kube, object);
     if (helper || !kube_has_scheduler(kube, object)) {
         add_foreign(kube, object, helper);
-        if (!helper) {
+        if (!helper && !is_of_its_node(object)) {
             const struct import_value *spec = import_map(kube->load, object, "spec");
             kube_leave_pod(kube, object, sum_containers(kube, spec).v[IMPORT_GPU]);
         }
