@@ -10,6 +10,7 @@
 #include <orrery/sim/intake.h>
 #include <orrery/sim/study.h>
 #include <orrery/traces/reader.h>
+#include <orrery/traces/zone.h>
 
 #include "cli_now.h"
 #include "import_text.h"
@@ -71,6 +72,16 @@ static const struct orr_cli_only only[] = {
     {KEY_SEED, "--seed", "snapshots"},
     {0, NULL, NULL}};
 
+static const char *known_zone(const struct argp_state *state, const char *zone)
+{
+    struct orr_err err = {0};
+    orr_ms offset;
+    if (orr_zone_offsets(zone, 0, 1, &offset, &err) != ORR_OK) {
+        argp_error(state, "--zone: %s", err.text);
+    }
+    return zone;
+}
+
 static error_t parse_import(int key, char *arg, struct argp_state *state)
 {
     struct import_options *o = state->input;
@@ -81,7 +92,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
     case KEY_MAP: o->intake.map = arg; return 0;
     case KEY_MAPS: o->maps = true; return 0;
     case KEY_FORMAT: o->format = arg; return 0;
-    case KEY_ZONE: o->intake.zone = arg; return 0;
+    case KEY_ZONE: o->intake.zone = known_zone(state, arg); return 0;
     case KEY_DELIMITER:
         o->intake.delimiter = strcmp(arg, "tab") == 0 || strcmp(arg, "\\t") == 0 ? "\t" : arg;
         return 0;

@@ -255,6 +255,15 @@ static const struct expr *parse_at(struct intake_file *file, const struct import
     return expr;
 }
 
+/* Where the zone of a time is stated. */
+static const struct import_value *zone_of(const struct intake_file *file,
+                                          const struct import_value *value)
+{
+    const struct import_value *own = value->kind == IMPORT_MAP ? import_get(value, "zone") : NULL;
+    const struct import_value *all = import_get(file->root, "zone");
+    return own != NULL ? own : all != NULL ? all : value;
+}
+
 static void read_time(struct intake_file *file, const struct import_value *value, const char *zone,
                       struct intake_map *map)
 {
@@ -292,7 +301,7 @@ static void read_time(struct intake_file *file, const struct import_value *value
     struct orr_err why = {0};
     if (times_make(load->arena, (enum times_format)format, zone, &map->columns.times[column],
                    &why) != ORR_OK) {
-        import_fail(load, value, "%s", why.text);
+        import_fail(load, zone_of(file, value), "%s", why.text);
     }
 }
 
