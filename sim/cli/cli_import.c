@@ -190,6 +190,7 @@ static enum orr_status read_known(const char *path, const struct import_options 
     report->kept = workload.count;
     memcpy(report->sha256, workload.sha256, sizeof report->sha256);
     const bool dated = workload.clock_origin_ms != ORR_MS_NONE;
+    report->stat.origin_ms = dated ? workload.clock_origin_ms : 0;
     for (uint32_t r = 0; r < workload.count; r++) {
         struct orr_job_fact fact;
         orr_workload_fact(&workload, &workload.rows[r], &fact);

@@ -239,7 +239,7 @@ static void add_held(struct orr_trace_stat *stat, const struct orr_job_fact *fac
     struct orr_recorded record = recorded_of(fact);
     orr_ms start_ms, end_ms;
     while (orr_recorded_next(&record, &start_ms, &end_ms)) {
-        orr_load_add(&stat->held, start_ms, end_ms, fact->mgpu);
+        orr_load_add(&stat->held, stat->origin_ms + start_ms, stat->origin_ms + end_ms, fact->mgpu);
     }
 }
 
@@ -273,12 +273,13 @@ void orr_stat_add(struct orr_trace_stat *stat, const struct orr_job_fact *fact, 
         stat->gpu_jobs++;
         orr_histogram_add(&stat->sizes, fact->mgpu);
     }
-    orr_load_add(&stat->wanted, fact->submit_ms, fact->submit_ms + run, fact->mgpu);
+    const orr_ms from_ms = stat->origin_ms + fact->submit_ms;
+    orr_load_add(&stat->wanted, from_ms, from_ms + run, fact->mgpu);
     if (recorded) {
         stat->recorded++;
         add_held(stat, fact);
     }
-    count_clock(stat, stat->origin_ms + fact->submit_ms);
+    count_clock(stat, from_ms);
 }
 
 const char *orr_format_gpus(char *out, int64_t mgpu)

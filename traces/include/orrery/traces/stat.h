@@ -59,7 +59,8 @@ struct orr_stat_name { /* of a queue or user */
 };
 
 struct orr_trace_stat {
-    orr_ms origin_ms; /* ms since 1970 of the times' 0, for the hours of the day; 0 unless set */
+    orr_ms origin_ms; /* ms since 1970 of the times' 0, for the hours of loads and of the day; 0
+                         unless set */
     uint64_t jobs, gpu_jobs;
     orr_ms first_ms, last_ms; /* submits */
     orr_ms end_ms;            /* of the last job, as recorded or as if all started at once */
