@@ -15,15 +15,15 @@ const char *__lsan_default_suppressions(void)
     return "leak:libfyaml.so";
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+/* `scheduler` as of --scheduler, or NULL. */
+static void decide(const uint8_t *data, size_t bytes, const char *scheduler)
 {
-    const struct orr_snapshot_options options = {
-        .text = (const char *)data, .text_bytes = bytes, .now = ORR_MS_NONE};
+    const struct orr_snapshot_options options = {.text = (const char *)data,
+                                                 .text_bytes = bytes,
+                                                 .scheduler = scheduler,
+                                                 .now = ORR_MS_NONE};
     struct orr_snapshot snapshot;
     struct orr_err err = {0};
-    if (bytes == 0) {
-        return 0;
-    }
     if (orr_snapshot_run(&options, &snapshot, &err) == ORR_OK) {
         for (uint32_t i = 0; i < snapshot.waiting_count; i++) {
             ORR_ASSERT(snapshot.waiting[i].code[0] != '\0' && snapshot.waiting[i].why[0] != '\0');
@@ -32,5 +32,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         ORR_ASSERT(err.status != ORR_OK && err.text[0] != '\0');
     }
     orr_snapshot_release(&snapshot);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    if (bytes > 0) {
+        decide(data, bytes, NULL);
+        decide(data, bytes, "default-scheduler");
+    }
     return 0;
 }
