@@ -313,6 +313,11 @@ void orr_cli_json_policies(struct orr_json *json);
 /* Says which GPU quotas promise more than there is, and from when on (check_quotas.c). */
 void orr_cli_check_quotas(const struct orr_scenario *scenario, const struct orr_world *world,
                           const struct orr_engine_shard *shards, orr_say_fn *say, void *context);
+/* Nodes whose GPUs no job of the workload may use (check_nodes.c); none where no job asks GPUs. */
+struct orr_cli_barred {
+    uint64_t nodes, gpus;
+};
+struct orr_cli_barred orr_cli_check_nodes(const struct orr_world *world);
 /* Says which jobs random failures will probably never let end (check_endless.c). */
 void orr_cli_check_endless(const struct orr_scenario *scenario, const struct orr_world *world,
                            orr_say_fn *say, void *context);

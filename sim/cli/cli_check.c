@@ -31,6 +31,7 @@ struct check { /* what was found, for people and as JSON */
     double submit_days;
     struct load *loads; /* of the parts, then of all */
     struct present present;
+    struct orr_cli_barred barred;
     uint64_t ruled[ORR_RULE_COUNT];
     uint64_t never, nevers[ORR_REASON_COUNT]; /* jobs that can never start, by reason */
     const char **problems;
@@ -285,6 +286,12 @@ static void print_text(const struct check *check)
                  ORR_PLURAL(world->cluster.node_count), (long long)world->cluster.total_gpus,
                  ORR_PLURAL(world->cluster.total_gpus), check->policies);
     print_loads(check);
+    if (check->barred.nodes > 0) {
+        (void)printf("barred      %llu of the GPUs, on %llu node%s: no job may use them (taints, "
+                     "labels, GPU models, node types of queues)\n",
+                     (unsigned long long)check->barred.gpus,
+                     (unsigned long long)check->barred.nodes, ORR_PLURAL(check->barred.nodes));
+    }
     const uint32_t late = check->loads[world->part_count].late;
     if (late > 0) {
         (void)printf("later       %u job%s come%s after the horizon, not to be run\n", late,
@@ -323,6 +330,8 @@ static void print_json(const struct check *check)
     orr_json_int(&json, "queues", world->queues.count);
     orr_json_int(&json, "nodes", world->cluster.node_count);
     orr_json_int(&json, "gpus", world->cluster.total_gpus);
+    orr_json_int(&json, "barred_nodes", (int64_t)check->barred.nodes); /* no job may use them */
+    orr_json_int(&json, "barred_gpus", (int64_t)check->barred.gpus);
     orr_json_int(&json, "rejected", (int64_t)world->rows_rejected);
     orr_json_real(&json, "submits_days", check->submit_days);
     json_load(&json, &check->loads[world->part_count]);
@@ -371,6 +380,7 @@ static int judge(const struct orr_scenario *scenario, const struct orr_world *wo
     orr_arena_init(&check.arena);
     orr_engine_policy_names(shards, scenario->shard_count, check.policies, sizeof check.policies);
     check_load(&check);
+    check.barred = orr_cli_check_nodes(world);
     orr_cli_check_quotas(scenario, world, shards, note_problem, &check);
     check_flavors(&check);
     check_rules(&check);
