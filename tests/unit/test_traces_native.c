@@ -30,7 +30,8 @@ static void numbers__that_are_wrong_reject_their_row(void **state)
          "milliseconds? `orrery import --map auto` reads these"},
         {"a,-99999999999999999999,1,1",
          "column submit_s: \"-99999999999999999999\" is out of range"},
-        {"a,0,1,0", "column gpus: \"0\" is out of range"},
+        {"a,0,1,0", "column gpus: \"0\" is out of range: a job without GPUs says gpus_per_pod 0 in "
+                    "place of gpus"},
         {"a,0,1,-1", "column gpus: \"-1\" is negative"},
         {"a,0,1,1.5", "column gpus: \"1.5\" is not a whole number"},
         {"a,0,1,4294967297", "column gpus: \"4294967297\" is out of range"},

@@ -109,6 +109,8 @@ static bool reject_number(struct orr_reader *reader, uint32_t line, const struct
         why =
             "is out of range for seconds: are they milliseconds? `orrery import --map auto` reads "
             "these";
+    } else if (strcmp(number->column, "gpus") == 0 && text.bytes == 1 && text.at[0] == '0') {
+        why = "is out of range: a job without GPUs says gpus_per_pod 0 in place of gpus";
     } else {
         why = "is out of range";
     }
