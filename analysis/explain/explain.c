@@ -154,7 +154,7 @@ static void read_claim(struct orr_results *in, int64_t job, int64_t at_ms,
                        struct explain_reason *reason)
 {
     const int64_t values[] = {job, at_ms};
-    reason->queue_share_gpus = reason->queue_quota_gpus = reason->queue_held_gpus = NAN;
+    reason->queue_share_gpus = reason->queue_quota_gpus = reason->queue_held_gpus = (double)NAN;
     const char *reclaim = reason->outcome_codes[1];
     if (reclaim == NULL || strcmp(reclaim, "gate-failed") != 0) {
         return;
