@@ -39,7 +39,8 @@ static void kai_close(void *state)
     orr_free(kai->slot_of_job);
     orr_free(kai->job_of_slot);
     orr_free(kai->pipelined);
-    orr_free(kai->delay_end);
+    orr_free(kai->delays);
+    orr_free(kai->renewed);
     orr_kai__build_release(&kai->build);
     orr_free(kai->waiting);
     orr_free(kai->is_waiting);
@@ -216,13 +217,13 @@ static void submit(struct orr_kai *kai, const struct orr_view *view, uint32_t jo
         kai->job_of_slot =
             orr_realloc(kai->job_of_slot, kai->slot_capacity, sizeof *kai->job_of_slot);
         kai->pipelined = orr_realloc(kai->pipelined, kai->slot_capacity, sizeof *kai->pipelined);
-        kai->delay_end = orr_realloc(kai->delay_end, kai->slot_capacity, sizeof *kai->delay_end);
+        kai->delays = orr_realloc(kai->delays, kai->slot_capacity, sizeof *kai->delays);
         kai->is_waiting = orr_realloc(kai->is_waiting, kai->slot_capacity, sizeof *kai->is_waiting);
     }
     kai->is_waiting[slot] = false;
     kai->job_of_slot[slot] = job;
     kai->pipelined[slot] = 0;
-    kai->delay_end[slot] = orr_sjob_delay_end(&kai->session.jobs[slot]);
+    kai->delays[slot] = (struct orr_kai_delay){.end = orr_sjob_delay_end(&kai->session.jobs[slot])};
 }
 
 /* The job's reason is reported after the next cycle, whatever was reported of its lane. */
@@ -334,14 +335,60 @@ static int64_t left_mgpu(const struct orr_session *session)
     return sum;
 }
 
-/* A task that a search gave a place, and a later one took it from, holds nothing: the books change
- * not by such an eviction, but the job's preemption delay begins, so that the next cycle has others
- * in its place. */
+/* A task that was given a place, and that a later action took it from, holds nothing: the books
+ * change not by such an eviction, but the job's preemption delay begins, so that the next cycle has
+ * others in its place. Where the delay goes on already, and nothing else happens, KAI's next cycles
+ * do the same again, and none of them ends the delay. */
 static void note_delay(struct orr_kai *kai, uint32_t slot, orr_ms now)
 {
+    struct orr_kai_delay *delay = &kai->delays[slot];
     const orr_ms end = orr_sjob_delay_end(&kai->session.jobs[slot]);
-    kai->delay_began = kai->delay_began || (end > now && kai->delay_end[slot] <= now);
-    kai->delay_end[slot] = end;
+    if (delay->cycle == kai->cycle) { /* another of its tasks */
+        return;
+    }
+    delay->cycle = kai->cycle;
+    if (delay->end <= now) {
+        kai->delay_began = kai->delay_began || end > now;
+    } else if (!kai->changed) {
+        kai->renewed = ORR_ROOM_FOR_ONE(kai->renewed, kai->renewed_count, kai->renewed_capacity);
+        kai->renewed[kai->renewed_count++] = slot;
+        delay->renewed = true;
+    }
+    delay->end = end;
+}
+
+/* Jobs whose delay each cycle since the last one would have begun anew were last evicted by the one
+ * before this. */
+static void renew_delays(struct orr_kai *kai, orr_ms now)
+{
+    const orr_ms cycle_before = now - now % ORR_KAI_PERIOD_MS - ORR_KAI_PERIOD_MS;
+    for (uint32_t i = 0; i < kai->renewed_count; i++) {
+        const uint32_t slot = kai->renewed[i];
+        struct orr_sjob *job = &kai->session.jobs[slot];
+        if (kai->delays[slot].renewed) {
+            job->last_eviction =
+                job->last_eviction > cycle_before ? job->last_eviction : cycle_before;
+            kai->delays[slot].end = orr_sjob_delay_end(job);
+            kai->delays[slot].renewed = false;
+        }
+    }
+    kai->renewed_count = 0;
+}
+
+/* When the first preemption delay ends, of those that do while nothing happens. */
+static orr_ms first_delay_end(const struct orr_kai *kai)
+{
+    const struct orr_backlog *backlog = kai->session.backlog;
+    orr_ms first = ORR_MS_NEVER;
+    if (kai->renewed_count == 0) {
+        return backlog->delay_end;
+    }
+    for (uint32_t j = 0; j < backlog->job_count; j++) {
+        const bool ends = backlog->delayed[j] && !kai->delays[j].renewed;
+        const orr_ms end = ends ? orr_sjob_delay_end(&kai->session.jobs[j]) : ORR_MS_NEVER;
+        first = end < first ? end : first;
+    }
+    return first;
 }
 
 /* Has the decision given a task room that the task does not hold: as it is still being freed, or as
@@ -434,6 +481,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
         return; /* usage was read again and made no difference: KAI would do the same again */
     }
     kai->cycle++;
+    renew_delays(kai, view->now);
     begin_hooks(kai, view);
     expect_undelayed(kai, view);
     orr_kai_run(&kai->session, kai->actions, kai->action_count);
@@ -515,7 +563,7 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     kai->due_ms = protection_end(kai, view);
     const orr_ms stale = staleness_end(kai, view);
     kai->due_ms = stale < kai->due_ms ? stale : kai->due_ms;
-    const orr_ms delayed = kai->session.backlog->delay_end;
+    const orr_ms delayed = first_delay_end(kai);
     kai->due_ms = delayed > view->now && delayed < kai->due_ms ? delayed : kai->due_ms;
     kai->due_ms = kai->delay_began ? view->now + ORR_KAI_PERIOD_MS : kai->due_ms;
     /* Past use decides who is before whom and who may take from whom. With nothing running, who

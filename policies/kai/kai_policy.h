@@ -13,6 +13,12 @@ struct orr_kai_slots { /* slots of ended jobs of one shape */
     uint32_t count, capacity;
 };
 
+struct orr_kai_delay { /* the preemption delay of a job */
+    orr_ms end;        /* as of the last cycle */
+    uint64_t cycle;    /* the last that evicted tasks of the job; 0: none */
+    bool renewed;      /* each cycle begins it anew while nothing else happens */
+};
+
 struct orr_kai {
     struct orr_kai_params params;
     enum orr_action actions[ORR_ACTIONS]; /* as `params` lists them */
@@ -40,8 +46,10 @@ struct orr_kai {
     uint32_t whole_count, whole_capacity;
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
-    orr_ms *delay_end;   /* per slot: when its job's preemption delay ends, as of the last cycle */
-    bool delay_began;    /* in the last cycle, of some job */
+    struct orr_kai_delay *delays; /* per slot */
+    uint32_t *renewed;            /* slots whose delay is */
+    uint32_t renewed_count, renewed_capacity;
+    bool delay_began;           /* in the last cycle, of some job */
     struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
     /* after the cycle: GPUs that were free, or coming free, and given to none; -1: all that it gave
      * room is on its nodes */
