@@ -23,6 +23,7 @@ struct outcome { /* of a job, by the last action that looked at it */
     bool has_priority;
     int64_t priority;
     orr_ms planned_ms;
+    uint32_t eviction; /* of the decisions, counted from 1; 0: none */
 };
 
 struct deciding {
@@ -105,6 +106,7 @@ static void look(void *context, const struct orr_look *look)
             .result = look->result,
             .has_priority = look->priority != NULL || outcome->has_priority,
             .priority = look->priority != NULL ? *look->priority : outcome->priority,
+            .eviction = outcome->eviction,
             .planned_ms = look->planned_ms != NULL ? *look->planned_ms : ORR_MS_NONE};
         char text[512];
         FILE *out = fmemopen(text, sizeof text - 1, "w");
@@ -149,6 +151,9 @@ static void decided(void *context, const struct orr_txn_decision *one)
         .cause = takes ? orr_cause_words((enum orr_cause)one->cause) : NULL,
         .pods = one->tasks,
         .mgpu = one->mgpu};
+    if (one->deed == ORR_DEED_EVICT) {
+        d->outcomes[one->job].eviction = out->one_count;
+    }
     say(d);
 }
 
@@ -186,6 +191,19 @@ static enum orr_status ready(void *context, struct orr_point *point, struct orr_
     return ORR_OK;
 }
 
+/* A job that no cycle looked at since it waits was evicted by one of this moment, or came in it. */
+static const char *why_not_looked_at(struct deciding *d, const struct outcome *outcome)
+{
+    if (outcome->eviction == 0) {
+        return "nothing looked at it yet";
+    }
+    const struct orr_decided_one *one = &d->out->ones[outcome->eviction - 1];
+    char text[1024];
+    (void)snprintf(text, sizeof text, "it was evicted in this cycle: %s%s%s", one->cause,
+                   one->for_job != NULL ? " for " : "", one->for_job != NULL ? one->for_job : "");
+    return keep(d, text);
+}
+
 static void list_waits(struct deciding *d)
 {
     const struct orr_ledger *ledger = d->point.run.ledger;
@@ -200,9 +218,11 @@ static void list_waits(struct deciding *d)
         out->waits[out->wait_count++] = (struct orr_decided_wait){
             .job = job_name(d, j),
             .queue = queue_name(d, j),
-            .reason = reason == ORR_REASON_NONE ? "none" : orr_reason_code(reason),
-            .why =
-                reason == ORR_REASON_NONE ? "nothing looked at it yet" : orr_reason_words(reason),
+            .reason = reason != ORR_REASON_NONE ? orr_reason_code(reason)
+                      : outcome->eviction != 0  ? "evicted"
+                                                : "none",
+            .why = reason == ORR_REASON_NONE ? why_not_looked_at(d, outcome)
+                                             : orr_reason_words(reason),
             .result = outcome->result,
             .nodes = outcome->nodes,
             .pods = d->point.world.shapes.shapes[d->point.world.specs[j].shape].tasks,

@@ -49,6 +49,20 @@ grep -q '^at 00:30:00: 4 nodes' out || fail "later: $(cat out)"
 ! "$orrery" schedule s.yaml --policy fifo --now 2026-01-01T00:00:00Z 2>err || fail 'a date without a calendar'
 grep -q -- '--now 2026.*which this run does not have' err || fail "$(cat err)"
 
+# Nothing looks at a job any more that the cycle evicted: why it waits names that.
+cat >evicts.yaml <<'YAML'
+cluster: {pools: {p: {nodes: 1, gpus: 4}}}
+queues: {x: {gpu: [0, 1, unlimited]}, y: {gpu: [4, 1, unlimited]}}
+workload: [{name: w, trace: evicts.csv}]
+begin: 0s
+horizon: 1h
+policy: kai
+YAML
+printf 'job,submit_s,run_s,gpus_per_pod,queue,running_since_s,running_on\no,-100,900,4,x,-50,n0001\np,-10,900,2,y,,\n' >evicts.csv
+"$orrery" schedule evicts.yaml --json >evicts.json
+[ "$(jq -c '[.waiting[] | [.job, .reason, .why]]' evicts.json)" = \
+    '[["o","evicted","it was evicted in this cycle: reclaim for p"],["p","pipelined","its GPUs are being freed"]]' ] || fail "evicted: $(cat evicts.json)"
+
 ! "$orrery" schedule --policy fifo missing.yaml 2>err || fail 'a file that is not there'
 grep -q 'missing.yaml: No such file' err || fail "a file that is not there: $(cat err)"
 
