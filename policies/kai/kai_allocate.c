@@ -10,6 +10,7 @@
 #include "kai_int.h"
 
 #include <orrery/core/attempt.h>
+#include <orrery/core/defects.h>
 #include <orrery/core/statement.h>
 
 /* A pod set whose minimum is pipelined in part: then all of the job is pipelined (KAI:
@@ -53,6 +54,20 @@ static void report_unfit(const struct orr_session *session, enum orr_look_kind k
     report(session, kind, job, jobs, orr_fit_reason_code(reason), words[reason]);
 }
 
+/* What counts against the bounds of its queue, and of those above, as one keeps a job out: a later
+ * action of the cycle may take from it. */
+static void note_refusal(struct orr_session *session, uint32_t queue, enum orr_fit_reason why)
+{
+    static const struct orr_demand none = {0};
+    struct orr_backlog *backlog = session->backlog;
+    const bool bound = why == ORR_FIT_OVER_LIMIT || why == ORR_FIT_NON_PREEMPTIBLE_OVER_QUOTA;
+    for (uint32_t q = queue; bound && q < backlog->queue_count; q = session->shares[q].parent) {
+        backlog->bound_uses[q] = (struct orr_bound_use){
+            .allocated_gpus = orr_queue_allocated_with(session, q, &none, ORR_SHARE_GPU),
+            .nonpreemptible_gpus = orr_queue_nonpreemptible_with(session, q, &none, ORR_SHARE_GPU)};
+    }
+}
+
 static bool allocate_job(struct orr_session *session, uint32_t index, struct orr_node_list nodes)
 {
     struct orr_sjob *job = &session->jobs[index];
@@ -62,6 +77,7 @@ static bool allocate_job(struct orr_session *session, uint32_t index, struct orr
     const bool placed = orr_attempt_job(session, view, nodes, false, &why);
     job->reason = (uint8_t)why;
     if (!placed) {
+        note_refusal(session, job->queue, why);
         report_unfit(session, ORR_LOOK_JOB, index, 0, why);
         return false;
     }
@@ -172,6 +188,7 @@ static void classify_lanes(struct orr_session *session, struct lane_list *open)
         class->failed = false;
         for (uint32_t l = 0; l < class->lane_count; l++) {
             const enum orr_fit_reason bound = orr_backlog_bound(session, class->lanes[l]);
+            note_refusal(session, backlog->lanes[class->lanes[l]].queue, bound);
             backlog->lanes[class->lanes[l]].reason =
                 (uint8_t)(bound != ORR_FIT_NONE ? bound
                           : room                ? ORR_FIT_REASONS

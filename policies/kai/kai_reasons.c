@@ -175,10 +175,23 @@ static int64_t counted_of_attempt(const struct orr_kai *kai, const struct orr_vi
     return sum;
 }
 
+/* What counts against a limit of the queue, or against its quota: at the end of the cycle, or as it
+ * last kept a job out. */
+static int64_t counted_against(const struct orr_session *session, uint32_t queue, bool of_limit,
+                               bool as_refused)
+{
+    const struct orr_squeue *of = &session->queues[queue];
+    const struct orr_bound_use *use = &session->backlog->bound_uses[queue];
+    const double refused = of_limit ? use->allocated_gpus : use->nonpreemptible_gpus;
+    return as_refused ? (int64_t)(refused * ORR_MGPU + 0.5)
+           : of_limit ? of->held_allocated[ORR_SHARE_GPU]
+                      : of->held_nonpreemptible[ORR_SHARE_GPU];
+}
+
 /* Is there a queue upwards whose limit the job would pass, or, not preemptible, its quota? The
  * first such goes into the proof. */
 static bool passes_bound(const struct orr_kai *kai, const struct orr_view *view, uint32_t job,
-                         bool of_limit, struct orr_proof *proof)
+                         bool of_limit, bool as_refused, struct orr_proof *proof)
 {
     const struct orr_session *session = &kai->session;
     const int64_t asked = counted_of_attempt(kai, view, job);
@@ -187,12 +200,10 @@ static bool passes_bound(const struct orr_kai *kai, const struct orr_view *view,
         if (in_session == ORR_NONE) {
             continue;
         }
-        const struct orr_squeue *queue = &session->queues[in_session];
         const struct orr_share_resource *gpus =
             &session->shares[in_session].resource[ORR_SHARE_GPU];
         const double bound = of_limit ? gpus->limit : gpus->deserved;
-        const int64_t held = of_limit ? queue->held_allocated[ORR_SHARE_GPU]
-                                      : queue->held_nonpreemptible[ORR_SHARE_GPU];
+        const int64_t held = counted_against(session, in_session, of_limit, as_refused);
         if (bound >= 0.0 && (double)(held + asked) / ORR_MGPU > bound) {
             proof->queue = q;
             proof->allowed_mgpu = (int64_t)(bound * ORR_MGPU + 0.5);
@@ -217,8 +228,8 @@ static enum orr_reason bound_on_nodes(const struct orr_kai *kai, const struct or
     if (!shares || !kai->params.plugins.proportion || !kai->params.plugins.predicates) {
         return ORR_REASON_NONE;
     }
-    return passes_bound(kai, view, job, true, &proof) ? ORR_REASON_OVER_LIMIT
-           : view->specs[job].preemptible == 0 && passes_bound(kai, view, job, false, &proof)
+    return passes_bound(kai, view, job, true, false, &proof) ? ORR_REASON_OVER_LIMIT
+           : view->specs[job].preemptible == 0 && passes_bound(kai, view, job, false, false, &proof)
                ? ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA
                : ORR_REASON_NONE;
 }
@@ -314,7 +325,9 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
         proof.free_mgpu = proof.hole_mgpu = 0;
     }
     if (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
-        (void)passes_bound(kai, view, job, reason == ORR_REASON_OVER_LIMIT, &proof);
+        const bool of_limit = reason == ORR_REASON_OVER_LIMIT;
+        (void)(passes_bound(kai, view, job, of_limit, false, &proof) ||
+               passes_bound(kai, view, job, of_limit, true, &proof));
     }
     proof.ahead = reason == ORR_REASON_RESERVED ? kai->hooking.reserve.holder_job : ORR_NONE;
     proof.consolidation =

@@ -105,6 +105,10 @@ struct orr_backlog_leaf { /* of a queue */
     uint64_t generation; /* another one after every change of its lanes */
 };
 
+struct orr_bound_use { /* what counted against the bounds of a queue as one kept a job out */
+    double allocated_gpus, nonpreemptible_gpus;
+};
+
 struct orr_holding { /* where the job is counted among a queue's holders */
     uint32_t queue;  /* ORR_NONE: nowhere */
     int32_t priority;
@@ -127,10 +131,11 @@ struct orr_backlog {
     uint32_t lane_count, lane_capacity;
     uint32_t *filled; /* lanes that hold jobs */
     uint32_t filled_count, filled_capacity;
-    uint64_t generations;            /* issued so far to lanes and leaves; none twice */
-    struct orr_backlog_leaf *leaves; /* by queue */
-    uint32_t *by_age;                /* queues by age and name */
-    bool *limited;                   /* by queue: it or one above it has a limit */
+    uint64_t generations;             /* issued so far to lanes and leaves; none twice */
+    struct orr_backlog_leaf *leaves;  /* by queue */
+    uint32_t *by_age;                 /* queues by age and name */
+    struct orr_bound_use *bound_uses; /* by queue: the last */
+    bool *limited;                    /* by queue: it or one above it has a limit */
     uint32_t queue_count;
     /* by job of the session: */
     struct orr_lane_item *item_of_job; /* its item as it was inserted */
