@@ -58,7 +58,7 @@ static uint64_t devices_for(struct orr_kai_tasks *tasks, const struct orr_view *
                             const struct orr_stask *task, uint32_t node)
 {
     uint32_t *group_on = devices_of(tasks, view->cluster, node);
-    const uint32_t *groups = orr_task_groups(tasks->session, task);
+    const uint32_t *groups = orr_task_held_groups(tasks->session, task);
     uint32_t gpus = orr_cluster_type(view->cluster, node)->gpus;
     uint64_t free = view->ledger->free_devices[node], mask = 0;
     for (uint32_t g = 0; g < task->held.group_count; g++) {
@@ -467,7 +467,7 @@ void orr_kai__tasks_forget(struct orr_kai_tasks *tasks, uint32_t slot)
 static bool same_devices(const struct orr_kai_tasks *tasks, const struct orr_view *view,
                          const struct orr_stask *task, const struct orr_placement *placement)
 {
-    const uint32_t *groups = orr_task_groups(tasks->session, task);
+    const uint32_t *groups = orr_task_held_groups(tasks->session, task);
     uint64_t mask = 0;
     for (uint32_t g = 0; g < task->held.group_count; g++) {
         const uint32_t *group_on =

@@ -648,4 +648,33 @@ Y
     has "mgpu = 1000 FROM fair_share WHERE at_ms = 61000"
 }
 
+# A search that v0.17 leaves behind supposes that pods which this cycle binds share other devices: they are bound to their own.
+case_bound_beside_what_is_supposed() {
+    mkdir 0
+    cat >0/s.yaml <<'Y'
+horizon: 400s
+cluster: {pools: {p: {nodes: 3, gpus: 8}}}
+policy: {name: kai, params: {default_staleness_grace: 7s}}
+events: [{at: 92s, fail: n0002, for: 4s}, {at: 64s, fail: n0001}, {at: 121s, fail: n0002, for: 23s}]
+templates:
+  pair: {min_subgroups: 1, roles: {a: {roles: {x: {gpus_per_pod: 1}, y: {gpus_per_pod: 1}}}, b: {roles: {x: {gpus_per_pod: 1}, y: {gpus_per_pod: 1}}}}}
+  either: {min_subgroups: 1, roles: {x: {gpus_per_pod: 1}, y: {gpus_per_pod: 2}}}
+queues: {a: {gpu: [4, 0, 26]}, b: {gpu: [12, 3, unlimited]}}
+workload: [{name: t, trace: t.csv}]
+Y
+    cat >0/t.csv <<'C'
+job,submit_s,run_s,queue,priority,pods,gpus_per_pod,gpu_fraction,template
+a,70,120,a,125,3,2,,
+b,44,106,a,125,,,0.5,
+c,76,126,b,75,4,,0.6,
+d,42,29,b,50,4,,0.5,
+e,57,125,b,50,,,,either
+f,82,86,a,125,,,,either
+g,117,162,b,75,,,,pair
+h,30,179,b,125,,,,pair
+C
+    right 0
+    has "group_concat(devices) = '1,64,64,128' FROM (SELECT p.devices FROM placement AS p JOIN job AS j ON j.id = p.job WHERE j.name = 'd' AND p.start_ms = 144000 ORDER BY 1)"
+}
+
 "case_$2"

@@ -311,6 +311,12 @@ static inline const uint32_t *orr_task_groups(const struct orr_session *session,
 {
     return session->gpu_group_ids + task->gpu_groups_at;
 }
+/* The same of the device that the task holds; what a cycle supposes may differ until it ends. */
+static inline const uint32_t *orr_task_held_groups(const struct orr_session *session,
+                                                   const struct orr_stask *task)
+{
+    return session->gpu_group_ids + task->gpu_groups_at + session->asks[task->ask].devices;
+}
 /* GPUs of quota that a task with this ask would be charged on the node, milli-GPU. */
 int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,
                              uint32_t node);
