@@ -310,7 +310,7 @@ static struct instances count_instances(const struct orr_world *world,
 static void say_too_large(const struct orr_world *world, const struct orr_shape *shape, char *text,
                           size_t bytes)
 {
-    uint32_t asked = 0, largest = 0;
+    uint32_t asked = 0, largest = 0, own = 0; /* own: without what foreign pods hold */
     for (uint32_t g = 0; g < shape->group_count; g++) {
         const uint32_t devices = shape->groups[g].request.devices;
         asked = devices > asked ? devices : asked;
@@ -318,6 +318,8 @@ static void say_too_large(const struct orr_world *world, const struct orr_shape 
     for (uint32_t t = 0; t < world->cluster.type_count; t++) {
         const struct orr_node_type *type = &world->cluster.types[t];
         largest = type->nodes > 0 && type->gpus > largest ? type->gpus : largest;
+        own = type->nodes > 0 && orr_node_type_own_gpus(type) > own ? orr_node_type_own_gpus(type)
+                                                                    : own;
     }
     text[0] = '\0';
     const struct orr_request *lacking = lacks_instances(world, shape);
@@ -331,9 +333,10 @@ static void say_too_large(const struct orr_world *world, const struct orr_shape 
                        (unsigned long long)count.asked,
                        orr_idmap_name(&world->cluster.mig_profiles, count.profile),
                        count.there == 1 ? "is" : "are", (unsigned long long)count.there);
-    } else if (asked > largest) {
-        (void)snprintf(text, bytes, ": a pod asks %u GPU%s, and no node has more than %u", asked,
-                       ORR_PLURAL(asked), largest);
+    } else if (asked > own) {
+        (void)snprintf(text, bytes, ": a pod asks %u GPU%s, and no node has more than %u%s", asked,
+                       ORR_PLURAL(asked), own,
+                       own < largest ? " beside what foreign pods hold" : "");
     }
 }
 
@@ -376,7 +379,7 @@ static void drop_impossible(struct orr_world *world, const struct orr_world_opti
         const uint32_t tasks = fewest ? shape->min_tasks : shape->tasks;
         const int64_t gpus =
             (fewest ? orr_shape_least(shape, ORR_SHARE_GPU) : shape->gpus_mgpu) / ORR_MGPU;
-        char where[400], too_large[120];
+        char where[400], too_large[160];
         say_where(world, shape, where, sizeof where);
         say_too_large(world, shape, too_large, sizeof too_large);
         orr_workload_reject(
