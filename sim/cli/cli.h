@@ -130,6 +130,9 @@ int64_t orr_cli_cluster_gpus(struct argp_state *state, const char *text);
 /* Children of the parser of a verb: fill the orr_cli_common that the verb names as its first
  * child's input. */
 extern const struct argp_child orr_cli_everywhere[];
+/* Ends the program as argp does where the words have a long option that no parser of the verb
+ * knows and one that it does is near. For the begin of parsing (ARGP_KEY_INIT). */
+void orr_cli_look_at_options(struct argp_state *state);
 
 /* Groups of options beside those of the scenario that a verb takes. */
 enum orr_cli_takes {

@@ -402,6 +402,7 @@ static error_t parse_everywhere(int key, char *arg, struct argp_state *state)
 {
     struct orr_cli_common *common = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: orr_cli_look_at_options(state); return 0;
     case KEY_JSON:
         common->json = true;
         orr_cli_data();
