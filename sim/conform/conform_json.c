@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <orrery/base/json_end.h>
 #include <orrery/base/text.h>
 
 /* Whole file with a final NUL, or NULL. */
@@ -53,6 +54,15 @@ static struct fy_diag_error *last_error(struct fy_diag *diag)
     return last;
 }
 
+static void fail_of_parser(const struct conform_reader *reader, size_t bytes,
+                           const struct fy_diag_error *error)
+{
+    uint32_t line = (uint32_t)error->line, column = (uint32_t)error->column;
+    const char *end = orr_json_end(reader->text, bytes, &line, &column);
+    (void)orr_fail(reader->err, ORR_DATA, "%s:%u:%u: not JSON: %s", reader->path, (unsigned)line,
+                   (unsigned)column, end != NULL ? end : error->msg);
+}
+
 struct fy_node *orr_conform__open(struct conform_reader *reader, const char *path,
                                   struct orr_arena *arena, struct orr_err *err)
 {
@@ -77,8 +87,7 @@ struct fy_node *orr_conform__open(struct conform_reader *reader, const char *pat
     struct fy_diag_error *error = fy_diag_errors_iterate(reader->diag, &place);
     struct fy_node *root = reader->document != NULL ? fy_document_root(reader->document) : NULL;
     if (error != NULL) {
-        (void)orr_fail(err, ORR_DATA, "%s:%d:%d: not JSON: %s", path, error->line, error->column,
-                       error->msg);
+        fail_of_parser(reader, bytes, error);
         return NULL;
     }
     if (root == NULL) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/json_end.h>
 #include <orrery/base/text.h>
 
 #include "json_lines.h"
@@ -76,6 +77,8 @@ struct frame {
 struct builder {
     struct import_load *load;
     struct import_file *file;
+    const char *text; /* as given, without its byte order mark */
+    size_t bytes;
     struct import_value *documents, *last_document;
     struct frame frames[DEPTH_MAX];
     uint32_t depth, skipping; /* levels inside a value that is left out */
@@ -298,16 +301,20 @@ static void syntax_error(struct builder *builder, struct fy_diag *diag, bool jso
     void *iterator = NULL;
     orr_check_memory();
     const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
+    const char *why = error != NULL ? error->msg : NULL;
     if (error != NULL && error->line > 0) {
         builder->line = (uint32_t)error->line;
         builder->column = (uint32_t)(error->column > 0 ? error->column : 1);
         json_lines_place(&builder->lines, &builder->line, &builder->column);
+        const char *end =
+            json ? orr_json_end(builder->text, builder->bytes, &builder->line, &builder->column)
+                 : NULL;
+        why = end != NULL ? end : why;
         builder->line += builder->file->lines_before;
     }
     char what[300];
     (void)snprintf(what, sizeof what, "not %s%s%.200s", json ? "JSON" : "YAML",
-                   error != NULL && error->msg != NULL ? ": " : "",
-                   error != NULL && error->msg != NULL ? error->msg : "");
+                   why != NULL ? ": " : "", why != NULL ? why : "");
     (void)fail_here(builder, what);
 }
 
@@ -433,6 +440,8 @@ static enum orr_status parse(struct import_load *load, const char *path,
     struct builder *builder = orr_zalloc(1, sizeof *builder);
     *builder = (struct builder){.load = load,
                                 .file = file,
+                                .text = text,
+                                .bytes = bytes,
                                 .line = part->lines_before + 1,
                                 .column = 1,
                                 .keep_env = keep_env,

@@ -138,7 +138,9 @@ static void conform__errors_have_a_place(void **state)
         const char *text, *want;
     } rows[] = {
         {"", "x.json:1:1: not JSON"},
-        {"[1,2", "x.json:2:1: not JSON"},
+        {"[1,2", "x.json:1:5: not JSON: the file ends too soon, before the } or ]"},
+        {"[1,\n {\"a\\\"", "x.json:2:7: not JSON: the file ends too soon, within a string"},
+        {"[{\"a\": [1,2}", "x.json:1:12: not JSON: mismatched flow mapping end"},
         {"[1]\n[2]", "x.json:2:1: not JSON"},
         {"{}", "x.json:1:1: a list of cases belongs here"},
         {"[\n 12]", "x.json:2:2: a case (an object) belongs here"},

@@ -356,7 +356,16 @@ static void errors__name_line_and_column(void **state)
         const char *text, *error;
     } cases[] = {
         {"", "nothing in it"},
-        {"{\"kind\": \"List\", \"items\": [", "not JSON"},
+        {"{\"kind\": \"List\", \"items\": [", "snapshot:1:28: not JSON: the file ends too soon"},
+        {"{\"kind\":\"List\",\"items\":[{\"kind\":\"Pod\"\n",
+         "snapshot:1:38: not JSON: the file ends too soon, before the } or ] of what it begins"},
+        {"{\"kind\":\"List\",\"items\":[{\"kind\"",
+         "snapshot:1:32: not JSON: the file ends too soon"},
+        {"{\"kind\":\"L\u00f6st\",\n\"items\":[{\"k\":\"P",
+         "snapshot:2:17: not JSON: the file ends too "
+         "soon, within a string"},
+        {"{\"kind\":\"List,\"items\":[]}", "snapshot:1:16: not JSON: Invalid JSON plain scalar"},
+        {"{\"kind\" \"List\",\"items\":[", "snapshot:1:3: not JSON: JSON does not allow"},
         {"{}", "snapshot:1:1: an object needs a kind"},
         {"[1]", "snapshot:1:2: an object belongs here"},
         {"kind: List\nitems: 7\n", "snapshot:2:8: items: a list belongs here"},
