@@ -108,6 +108,7 @@ static struct orr_point_options *list_points(const struct growth_search *s, uint
         orr_study__replicas(arena, &o->scenario, &sets, 1, s->seed, s->out->replicas);
     for (uint32_t r = 0; r < s->out->replicas; r++) {
         const int length = snprintf(path, sizeof path, "%s/%u-%u.db", s->scratch, month, r);
+        points[r].scenario.last_set_option = "--rate";
         points[r].output = orr_arena_strndup(arena, path, (size_t)length);
         points[r].totals_only = true;
         points[r].allow_loss_ppm = o->allow_loss_ppm;

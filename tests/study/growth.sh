@@ -114,3 +114,6 @@ YAML
 exits 78 growth closed.yaml --rate 30% --months 3 --no-progress
 grep -q 'part "lab": scale.arrivals: who submits waits' err || fail "$(cat err)"
 exits 78 run closed.yaml --set workload.lab.scale.arrivals=4 -o r.db --force --no-progress
+# What it sets comes of --rate: the user wrote no --set.
+exits 78 growth both.yaml --rate 1000% --months 600 --no-progress
+grep -q 'orrery: --rate: arrivals: "inf" is not a number to multiply by' err || fail "$(cat err)"
