@@ -39,8 +39,8 @@ void orr_compare__weigh(struct orr_compare_load *load)
 {
     struct orr_comparison *c = load->comparison;
     const char *scope = load->options->scope != NULL ? load->options->scope : "all";
-    int64_t first_gpus = 0;
-    bool same_gpus = true;
+    int64_t first_mgpu = 0;
+    bool same_capacity = true;
     const size_t cells = (size_t)c->metric_count * c->arm_count;
     c->held = orr_arena_alloc(&c->arena, cells + 1, sizeof *c->held);
     memset(c->held, 0, cells * sizeof *c->held);
@@ -59,12 +59,12 @@ void orr_compare__weigh(struct orr_compare_load *load)
             keep_held(c, orr_results_text(&in, row, 0), load->runs[r].arm,
                       sqlite3_column_double(row, 1));
         }
-        const int64_t gpus = orr_results_int(&in, orr_rank_sql__gpus, 0);
-        first_gpus = r == 0 ? gpus : first_gpus;
-        same_gpus = same_gpus && gpus == first_gpus;
+        const int64_t mgpu = orr_results_int(&in, orr_rank_sql__capacity, 0);
+        first_mgpu = r == 0 ? mgpu : first_mgpu;
+        same_capacity = same_capacity && mgpu == first_mgpu;
         orr_results_close(&in);
     }
-    if (!same_gpus) {
+    if (!same_capacity) {
         forget_parts_of_capacity(c);
     }
 }

@@ -12,7 +12,7 @@ FROM metric
 WHERE name = 'gpu_h' AND scope = 'queue' AND ?1 = 'kind' AND instr(label, ',kind=') > 0
 GROUP BY 1;
 
--- name: gpus
--- that the nodes have, whenever they are there
-SELECT sum(gpus)
-FROM node;
+-- name: capacity
+-- milli-GPU of all nodes for jobs, whenever they are there: what parts of the capacity are parts of
+SELECT capacity_mgpu
+FROM run;

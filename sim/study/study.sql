@@ -259,8 +259,9 @@ FROM run;
 
 -- name: loss_nodes
 -- the nodes of each domain of level ?1, or each by itself
-SELECT coalesce(d.domain, n.id), n.id, n.name, n.gpus
+SELECT coalesce(d.domain, n.id), n.id, n.name, o.gpus
 FROM node AS n
+JOIN v_job_gpus AS o ON o.node = n.id
 LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = ?1
 WHERE d.node IS NOT NULL OR ?1 = 'node'
 ORDER BY 1, 2;
