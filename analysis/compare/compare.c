@@ -377,6 +377,8 @@ static void fill_values(struct orr_compare_load *load, const uint32_t *known)
     }
 }
 
+/* p is adjusted to so many settings, and the interval is as much wider: it holds 0 where p may be
+ * chance. */
 static void adjust(const struct orr_comparison *comparison, struct orr_paired *all)
 {
     if (all == NULL) {
@@ -392,6 +394,9 @@ static void adjust(const struct orr_comparison *comparison, struct orr_paired *a
         for (uint32_t a = 1; a < comparison->arm_count; a++) {
             const double chance = 1 - comparison->level;
             cells[a].among = cells[a].p <= chance && p[a - 1] > chance;
+            if (cells[a].p > 0 && p[a - 1] > cells[a].p) { /* so that both say the same of 0 */
+                orr_paired_at_level(&cells[a], 1 - chance * cells[a].p / p[a - 1]);
+            }
             cells[a].p = p[a - 1];
         }
     }

@@ -21,14 +21,11 @@ static double mean_of(const double *values, uint32_t count)
     return n > 0 ? sum / n : (double)NAN;
 }
 
-struct errors { /* variances of what both sides are estimated at, and their covariance */
-    double base, both, other;
-};
-
 /* Fieller's interval of other / base: |other - r base| <= t times its standard error, which is
  * a r^2 - 2 b r + c <= 0. Ratios below 0 cannot be. */
-static void part_interval(const struct errors *errors, double t, struct orr_paired *paired)
+static void part_interval(double t, struct orr_paired *paired)
 {
+    const struct orr_paired_errors *errors = &paired->errors;
     if (!(paired->base_mean > 0)) {
         return;
     }
@@ -49,12 +46,30 @@ static void part_interval(const struct errors *errors, double t, struct orr_pair
 
 /* Student's t of the difference, by its standard error over n pairs. Returns how many of these the
  * interval reaches. */
-static double difference_interval(double error, double level, struct orr_paired *paired)
+static double difference_interval(double level, struct orr_paired *paired)
+{
+    const double t = gsl_cdf_tdist_Pinv(0.5 + level / 2, paired->n - 1.0);
+    paired->low = paired->difference - t * paired->errors.difference;
+    paired->high = paired->difference + t * paired->errors.difference;
+    return t;
+}
+
+void orr_paired_at_level(struct orr_paired *paired, double level)
+{
+    if (isnan(paired->low)) {
+        return;
+    }
+    const double t = difference_interval(level, paired);
+    if (!isnan(paired->part_low)) {
+        part_interval(t, paired);
+    }
+}
+
+/* Whether the difference may be chance, and how large it is. */
+static void test_difference(struct orr_paired *paired)
 {
     const double degrees = paired->n - 1.0, mean = paired->difference;
-    const double t = gsl_cdf_tdist_Pinv(0.5 + level / 2, degrees);
-    paired->low = mean - t * error;
-    paired->high = mean + t * error;
+    const double error = paired->errors.difference;
     if (error > 0) {
         paired->p = 2 * gsl_cdf_tdist_Q(fabs(mean) / error, degrees);
         paired->effect = mean / (error * sqrt(paired->n));
@@ -63,14 +78,23 @@ static double difference_interval(double error, double level, struct orr_paired 
         paired->p = fabs(mean) > 0 ? ldexp(1, 1 - (int)paired->n) : 1;
         paired->effect = fabs(mean) > 0 ? copysign((double)INFINITY, mean) : 0;
     }
-    return t;
+}
+
+/* All that the errors say. The change as a part has an interval where no value is below 0. */
+static void conclude(double level, bool has_part, struct orr_paired *paired)
+{
+    const double t = difference_interval(level, paired);
+    test_difference(paired);
+    if (has_part) {
+        part_interval(t, paired);
+    }
 }
 
 /* Sums of squares and products about the means given, of pairs of numbers; these are counted. */
-static struct errors sum_squares(const double *base, const double *other, uint32_t count,
-                                 double base_mean, double other_mean, uint32_t *pairs)
+static struct orr_paired_errors sum_squares(const double *base, const double *other, uint32_t count,
+                                            double base_mean, double other_mean, uint32_t *pairs)
 {
-    struct errors sums = {0};
+    struct orr_paired_errors sums = {0};
     *pairs = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (isfinite(base[i]) && isfinite(other[i])) {
@@ -84,7 +108,7 @@ static struct errors sum_squares(const double *base, const double *other, uint32
     return sums;
 }
 
-static void scale(struct errors *errors, double by)
+static void scale(struct orr_paired_errors *errors, double by)
 {
     errors->base *= by;
     errors->both *= by;
@@ -137,14 +161,11 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
         return paired;
     }
     const double variance = squares / (paired.n - 1.0);
-    const double t = difference_interval(sqrt(variance / paired.n), level, &paired);
     uint32_t pairs;
-    struct errors errors =
-        sum_squares(base, other, count, paired.base_mean, paired.other_mean, &pairs);
-    scale(&errors, 1 / (pairs - 1.0) / pairs);
-    if (!any_below_nothing(base, other, count)) {
-        part_interval(&errors, t, &paired);
-    }
+    paired.errors = sum_squares(base, other, count, paired.base_mean, paired.other_mean, &pairs);
+    scale(&paired.errors, 1 / (pairs - 1.0) / pairs);
+    paired.errors.difference = sqrt(variance / paired.n);
+    conclude(level, !any_below_nothing(base, other, count), &paired);
     return paired;
 }
 
@@ -284,13 +305,11 @@ void orr_paired_drawn(const double *base, const double *other, uint32_t count, d
     if (known < 2 || paired->n < 2) {
         return;
     }
-    struct errors errors = sum_squares(base, other, count, base_mean, other_mean, &known);
-    scale(&errors, paired->n / (paired->n - 1.0) / (known - 1.0));
-    const double variance = errors.base - 2 * errors.both + errors.other;
-    const double t = difference_interval(sqrt(fmax(0, variance)), level, paired);
-    if (!any_below_nothing(base, other, count)) {
-        part_interval(&errors, t, paired);
-    }
+    paired->errors = sum_squares(base, other, count, base_mean, other_mean, &known);
+    struct orr_paired_errors *errors = &paired->errors;
+    scale(errors, paired->n / (paired->n - 1.0) / (known - 1.0));
+    errors->difference = sqrt(fmax(0, errors->base - 2 * errors->both + errors->other));
+    conclude(level, !any_below_nothing(base, other, count), paired);
 }
 
 struct ranked {

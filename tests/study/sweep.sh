@@ -130,6 +130,9 @@ sqlite3 among.db "UPDATE point_metric SET value = 100 + (SELECT CASE arm WHEN 0 
     FROM sweep_point WHERE id = point) WHERE name = 'wait_mean_s' AND scope = 'all'"
 exits 0 compare among.db --metric wait_mean_s
 grep -q '^wait_mean_s .* 2  *0.12  =$' out && grep -q 'could be shown; .*, n = 2, p = 0.12 among 4 settings' out || fail "among four: $(cat out)"
+exits 0 compare among.db --metric wait_mean_s --json # and the interval holds 0 where p is above 5 %
+[ "$(jq '[.differences[] | select(.p_holm != null and .difference != 0) | (.p_holm > 0.05) == (.low <= 0 and .high >= 0)] | length > 0 and all' out)" = true ] ||
+    fail "intervals and p: $(jq -c '[.differences[] | [.difference, .low, .high, .p_holm]]' out)"
 exits 0 compare among.db --metric wait_mean_s --arm "$(sqlite3 calm.db 'SELECT label FROM sweep_arm WHERE id = 0')" --arm "$(sqlite3 calm.db 'SELECT label FROM sweep_arm WHERE id = 1')"
 grep -q '^wait_mean_s .* 2  *0.03  worse$' out || fail "by itself: $(cat out)"
 exits 65 compare calm.db --arm nobody

@@ -93,6 +93,25 @@ static void part__is_fiellers_and_never_below_nothing(void **state)
     assert_true(fabs(p.part_low) < 1e-12 && fabs(p.part_high) < 1e-12);
 }
 
+/* An interval that is moved to another level is the one computed at it. */
+static void intervals__move_to_another_level(void **state)
+{
+    const double base[] = {10, 12, 15, 9}, other[] = {0, 3, 2, 0};
+    struct orr_paired p = orr_paired_t(base, other, 4, 0.95);
+    const struct orr_paired wide = orr_paired_t(base, other, 4, 0.9999);
+    (void)state;
+    assert_true(p.high < 0 && p.part_high < 0 && wide.high > 0);
+    orr_paired_at_level(&p, 0.9999);
+    NEAR(p.low, wide.low, 1e-12);
+    NEAR(p.high, wide.high, 1e-12);
+    NEAR(p.part_low, wide.part_low, 1e-12);
+    assert_true(isinf(p.part_high) ? isinf(wide.part_high)
+                                   : fabs(p.part_high - wide.part_high) < 1e-12);
+    p = orr_paired_t(base, other, 1, 0.95);
+    orr_paired_at_level(&p, 0.99);
+    assert_true(isnan(p.low) && isnan(p.part_low));
+}
+
 #define NEVER ((double)INFINITY)
 #define NONE  ((double)NAN)
 
@@ -315,6 +334,7 @@ int main(void)
         cmocka_unit_test(t__gives_students_sleep_data),
         cmocka_unit_test(t__says_nothing_of_too_little),
         cmocka_unit_test(t__takes_equal_differences),
+        cmocka_unit_test(intervals__move_to_another_level),
         cmocka_unit_test(readings__count_what_is_not_reached),
         cmocka_unit_test(readings__that_are_lost_are_tested_by_their_signs),
         cmocka_unit_test(part__is_fiellers_and_never_below_nothing),

@@ -18,6 +18,13 @@ struct orr_reading { /* of one run */
     double at_least; /* then: it is no less than this; else NAN */
 };
 
+/* Of what the intervals are made: the standard error of the difference; variances and covariance of
+ * what both sides are estimated at. */
+struct orr_paired_errors {
+    double difference;
+    double base, both, other;
+};
+
 struct orr_paired {   /* other minus base, over n pairs */
     uint32_t n;       /* pairs of which both values are numbers; what follows up to p is of them */
     uint32_t lost;    /* pairs in which the base alone reached it */
@@ -38,6 +45,7 @@ struct orr_paired {   /* other minus base, over n pairs */
     double p;      /* two-sided, of no difference */
     bool among;    /* beyond chance by itself, and not among as many settings as p is adjusted to */
     double effect; /* difference / standard deviation of the differences (Cohen's d_z) */
+    struct orr_paired_errors errors; /* where there is an interval */
 };
 
 static inline bool orr_paired_base_open(const struct orr_paired *p)
@@ -90,6 +98,8 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
  * which one is no number do not count. The part's interval is Fieller's, by the same replicates. */
 void orr_paired_drawn(const double *base, const double *other, uint32_t count, double level,
                       struct orr_paired *paired);
+/* The intervals there are, at another level. */
+void orr_paired_at_level(struct orr_paired *paired, double level);
 /* The lower bound, with confidence `sure`, of a probability of which `hits` of `n` trials were hits
  * (Clopper and Pearson 1934, one-sided). */
 double orr_share_at_least(uint32_t hits, uint32_t n, double sure);
