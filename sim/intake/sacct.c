@@ -164,15 +164,20 @@ static bool read_run(struct sacct *sacct, const struct sacct_job *job, orr_ms *r
     return drop(sacct, false, "says neither how long it ran nor when it started and ended");
 }
 
-static orr_ms read_limit(const struct sacct *sacct)
+static void read_limit(const struct sacct *sacct, struct sacct_job *job)
 {
     const struct orr_cell raw = cell_of(sacct, AT_TimelimitRaw);
+    const struct orr_cell limit = cell_of(sacct, AT_Timelimit);
     int64_t minutes;
     orr_ms span;
+    job->limit_ms = ORR_MS_NONE;
     if (slurm_integer(raw, &minutes) && minutes > 0 && minutes < 50000000) {
-        return minutes * 60000;
+        job->limit_ms = minutes * 60000;
+    } else if (slurm_span(limit, &span) && span > 0) {
+        job->limit_ms = span;
     }
-    return slurm_span(cell_of(sacct, AT_Timelimit), &span) && span > 0 ? span : ORR_MS_NONE;
+    job->unlimited =
+        job->limit_ms == ORR_MS_NONE && (slurm_is_endless(raw) || slurm_is_endless(limit));
 }
 
 static uint32_t name_of(struct sacct *sacct, struct orr_cell name)
@@ -297,7 +302,7 @@ static bool read_job(struct sacct *sacct, struct sacct_job *job)
         return false;
     }
     sacct->no_submit += !has_submit && sacct->of[AT_Submit] != ORR_NONE;
-    job->limit_ms = read_limit(sacct);
+    read_limit(sacct, job);
     return true;
 }
 
@@ -520,9 +525,10 @@ static void put_jobs(struct sacct *sacct, FILE *file)
 static void add_notes(struct sacct *sacct)
 {
     struct orr_intake_report *report = sacct->report;
-    uint64_t several = 0;
+    uint64_t several = 0, unlimited = 0;
     double lost = 0.0;
     for (uint32_t i = 0; i < sacct->ids.count; i++) {
+        unlimited += sacct->jobs[i].unlimited;
         several += sacct->jobs[i].attempts > 1;
         lost += sacct->jobs[i].earlier_gpu_h;
     }
@@ -533,6 +539,13 @@ static void add_notes(struct sacct *sacct)
             "submitted at first, as long as its last attempt; earlier attempts held "
             "%.1f GPU-hours beside",
             (unsigned long long)several, lost);
+    }
+    if (unlimited > 0) {
+        orr_intake_note(report,
+                        "%llu job%s the time limit UNLIMITED, which time_limit_s has no word for: "
+                        "it is empty there, for which policy slurm takes DefaultTime of the "
+                        "partition, else MaxTime",
+                        (unsigned long long)unlimited, ORR_ONE(unlimited, " has", "s have"));
     }
     intake_note_cut(report, sacct->cut);
     if (sacct->running > 0) {

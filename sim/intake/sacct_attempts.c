@@ -52,6 +52,7 @@ void sacct_attempts_join(struct sacct_attempts *attempts, struct sacct_job *job,
         job->cpus = more->cpus;
         job->nodes = more->nodes;
         job->limit_ms = more->limit_ms;
+        job->unlimited = more->unlimited;
         job->state = state;
     }
     if (more->submit_ms < job->submit_ms) {

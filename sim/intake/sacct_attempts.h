@@ -26,6 +26,7 @@ struct sacct_job {
     uint32_t sbatch;                                         /* options, a name */
     uint16_t attempts;
     bool interactive;
+    bool unlimited; /* its time limit is stated to be none */
 };
 
 /* One more attempt of `job`, as the row `from` has it; `state` is a name. */

@@ -191,7 +191,10 @@ static void read_job(const struct import_value *job, uint32_t line, struct orr_a
     put_time(&row, CELL_START, job, "time/start");
     put_time(&row, CELL_END, job, "time/end");
     put(&row, CELL_ELAPSED, number_of(job, "time/elapsed"));
-    put(&row, CELL_LIMIT, number_of(job, "time/limit"));
+    const char *endless = text_of(job, "time/limit/infinite");
+    put(&row, CELL_LIMIT,
+        endless != NULL && strcmp(endless, "true") == 0 ? "UNLIMITED"
+                                                        : number_of(job, "time/limit"));
     put(&row, CELL_NODES, number_of(job, "allocation_nodes"));
     put(&row, CELL_ALLOC, tres_of(arena, import_get(job, "tres/allocated")));
     put(&row, CELL_ASKED, tres_of(arena, import_get(job, "tres/requested")));

@@ -51,6 +51,12 @@ bool slurm_is_nothing(struct orr_cell text)
     return text.bytes == 0;
 }
 
+bool slurm_is_endless(struct orr_cell text)
+{
+    return (text.bytes == 9 && memcmp(text.at, "UNLIMITED", 9) == 0) ||
+           (text.bytes == 8 && memcmp(text.at, "INFINITE", 8) == 0);
+}
+
 struct orr_cell slurm_tres(struct orr_cell tres, const char *key)
 {
     const size_t bytes = strlen(key);

@@ -27,6 +27,8 @@ bool slurm_mib(struct orr_cell text, int64_t *out);
 bool slurm_span(struct orr_cell text, orr_ms *out);
 bool slurm_integer(struct orr_cell text, int64_t *out);
 int64_t slurm_integer_or(struct orr_cell cell, int64_t otherwise);
+/* UNLIMITED, INFINITE: of a time. */
+bool slurm_is_endless(struct orr_cell text);
 /* Unknown, None, N/A, (null), UNLIMITED and the like. */
 bool slurm_is_nothing(struct orr_cell text);
 bool slurm_starts(struct orr_cell text, const char *with);
