@@ -357,7 +357,12 @@ bool orr_policy_place(const struct orr_policy *policy, const struct orr_setting 
     }
     const size_t file = orr_setting_file_bytes(setting);
     const char *rest = err->text + strlen(setting->name);
-    if (file > 0 && rest[1] >= '0' && rest[1] <= '9') {
+    const char *end = rest[1] == '<' ? strchr(rest, '>') : NULL; /* a file within that one */
+    if (end != NULL && end[1] == ':') {
+        char placed[sizeof err->text];
+        (void)snprintf(placed, sizeof placed, "%.*s%s", (int)(end - rest - 2), rest + 2, end + 1);
+        memcpy(err->text, placed, sizeof placed);
+    } else if (file > 0 && rest[1] >= '0' && rest[1] <= '9') {
         char placed[sizeof err->text];
         (void)snprintf(placed, sizeof placed, "%.*s%s", (int)file, setting->origin, rest);
         memcpy(err->text, placed, sizeof placed);

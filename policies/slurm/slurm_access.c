@@ -102,7 +102,7 @@ static void say_unknown(const struct slurm_reader *reader, const struct slurm_na
                       item;
     const bool no_table = of_qos && conf->qos_count == 0;
     while (orr_slurm__next_item(&rest, &item)) {
-        char text[300];
+        char text[200 + SLURM_PLACE_BYTES];
         const bool known =
             of_qos ? orr_slurm__qos(conf, item.at, item.bytes) != ORR_NONE : is_account(conf, item);
         if (!known) {

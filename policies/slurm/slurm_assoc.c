@@ -327,7 +327,7 @@ static enum orr_status link_partition(const struct slurm_reader *reader,
                         partition->qos_place, name);
     }
     if (reader->passed != NULL) {
-        char text[300];
+        char text[200 + SLURM_PLACE_BYTES];
         (void)snprintf(text, sizeof text,
                        "slurm_conf%s: \"%.80s\" is not heeded: sacctmgr has no table of QOS",
                        partition->qos_place, name);

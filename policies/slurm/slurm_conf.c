@@ -10,13 +10,17 @@
 
 #include "slurm_conf_int.h"
 
-const char *orr_slurm__place(const struct slurm_reader *reader, const char *part, char out[40])
+const char *orr_slurm__place(const struct slurm_reader *reader, const char *part,
+                             char out[SLURM_PLACE_BYTES])
 {
     uint32_t line, column;
+    const char *file = reader->line.file;
     out[0] = '\0';
     if (reader->line.number > 0) {
         orr_slurm_place(&reader->line, part, &line, &column);
-        (void)snprintf(out, 40, ":%u:%u", (unsigned)line, (unsigned)column);
+        (void)snprintf(out, SLURM_PLACE_BYTES, "%s%.200s%s:%u:%u", file != NULL ? ":<" : "",
+                       file != NULL ? file : "", file != NULL ? ">" : "", (unsigned)line,
+                       (unsigned)column);
     }
     return out;
 }
@@ -24,7 +28,7 @@ const char *orr_slurm__place(const struct slurm_reader *reader, const char *part
 enum orr_status orr_slurm__complain(const struct slurm_reader *reader, struct slurm_span value,
                                     const char *what)
 {
-    char place[40];
+    char place[SLURM_PLACE_BYTES];
     return orr_fail(reader->err, ORR_DATA, "%s%s: \"%.*s\" %s", reader->origin,
                     orr_slurm__place(reader, value.at, place),
                     (int)(value.bytes < 80 ? value.bytes : 80), value.at, what);
@@ -58,7 +62,7 @@ static bool add_name(char *list, size_t size, const char *name)
 
 void orr_slurm__say(const struct slurm_reader *reader, struct slurm_span part, const char *why)
 {
-    char text[400], place[40];
+    char text[600], place[SLURM_PLACE_BYTES];
     if (reader->passed != NULL) {
         (void)snprintf(text, sizeof text, "%s%s: \"%.*s\" %s", reader->origin,
                        orr_slurm__place(reader, part.at, place),
@@ -156,7 +160,8 @@ static enum orr_status refuse(const struct slurm_reader *reader, struct slurm_sp
     return orr_slurm__complain(
         reader, word,
         orr_slurm__is(word, "Include")
-            ? "names a file that is not read here: put its lines in its place"
+            ? "names a file that is not read here: put its lines in its place, or name the file "
+              "that includes it by slurm_conf.file=FILE"
             : "is not KEY=VALUE, as the lines of slurm.conf are; a file is named by "
               "slurm_conf.file=FILE");
 }
@@ -190,7 +195,7 @@ static enum orr_status read_line(const struct slurm_reader *reader, struct slurm
 static enum orr_status read_lines(struct slurm_reader *reader, const char *text)
 {
     enum orr_status status = ORR_OK;
-    struct orr_slurm_lines lines = {text, text + strlen(text), 0};
+    struct orr_slurm_lines lines = {.at = text, .end = text + strlen(text)};
     reader->origin = "slurm_conf";
     while (status == ORR_OK && orr_slurm_next_line(&lines, &reader->conf->arena, &reader->line)) {
         status = read_line(reader, (struct slurm_span){reader->line.text, reader->line.bytes});

@@ -40,7 +40,9 @@ void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part
 void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
                           struct slurm_span value, const char *const *heeded, size_t count);
 /* ":4:9", where a part of a line stands in its text; "" of what is in no line. */
-const char *orr_slurm__place(const struct slurm_reader *reader, const char *part, char out[40]);
+enum { SLURM_PLACE_BYTES = 240 };
+const char *orr_slurm__place(const struct slurm_reader *reader, const char *part,
+                             char out[SLURM_PLACE_BYTES]);
 bool orr_slurm__is(struct slurm_span text, const char *word);
 /* The next item of a list joined by commas; false: there is none. */
 bool orr_slurm__next_item(struct slurm_span *list, struct slurm_span *item);

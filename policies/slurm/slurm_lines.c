@@ -17,14 +17,41 @@ static size_t joint_at(const char *at, const char *end)
     return behind < end && *behind == '\n' ? (size_t)(behind + 1 - at) : 0;
 }
 
+/* The line that says where the text goes on, which is passed; false: it is another. */
+static bool take_place(struct orr_slurm_lines *lines, struct orr_arena *arena)
+{
+    static const char begin[] = ORR_SLURM_FILE_LINE;
+    const size_t left = (size_t)(lines->end - lines->at), bytes = sizeof begin - 1;
+    const char *at = lines->at + bytes;
+    uint32_t number = 0;
+    if (left < bytes || memcmp(lines->at, begin, bytes) != 0) {
+        return false;
+    }
+    for (; at < lines->end && *at >= '0' && *at <= '9' && number < UINT32_MAX / 100; at++) {
+        number = 10 * number + (uint32_t)(*at - '0');
+    }
+    const char *stop = memchr(at, '\n', (size_t)(lines->end - at));
+    if (number == 0 || stop == NULL || stop - at < 3 || at[0] != ' ' || at[1] != '"' ||
+        stop[-1] != '"') {
+        return false;
+    }
+    lines->number = number - 1;
+    lines->file = stop - at > 3 ? orr_arena_strndup(arena, at + 2, (size_t)(stop - at) - 3) : NULL;
+    lines->at = stop + 1;
+    return true;
+}
+
 bool orr_slurm_next_line(struct orr_slurm_lines *lines, struct orr_arena *arena,
                          struct orr_slurm_line *line)
 {
+    while (lines->at < lines->end && take_place(lines, arena)) {
+    }
     const char *at = lines->at;
     size_t bytes = 0;
     if (at >= lines->end) {
         return false;
     }
+    line->file = lines->file;
     line->raw = at;
     line->raw_end = lines->end;
     line->number = lines->number + 1;

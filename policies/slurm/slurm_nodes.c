@@ -180,7 +180,7 @@ static bool set_access(const struct slurm_reader *reader, struct slurm_partition
                 {"DenyQos", &p->deny_qos}};
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
         if (orr_slurm__is(name, keys[k].name)) {
-            char place[40];
+            char place[SLURM_PLACE_BYTES];
             (void)orr_slurm__place(reader, value.at, place);
             *keys[k].names = (struct slurm_names){
                 orr_slurm__is(value, "ALL")
@@ -243,7 +243,7 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
                      ? ORR_OK
                      : orr_slurm__complain(reader, value, "is not YES or NO");
     } else if (orr_slurm__is(name, "QOS")) {
-        char place[40];
+        char place[SLURM_PLACE_BYTES];
         p->qos_name = orr_arena_strndup(&reader->conf->arena, value.at, value.bytes);
         p->qos_place = orr_slurm__place(reader, value.at, place);
         p->qos_place = orr_arena_strndup(&reader->conf->arena, place, strlen(place));

@@ -7,6 +7,7 @@
 
 #include <orrery/base/text.h>
 #include <orrery/policies/slurm_hosts.h>
+#include <orrery/sim/slurm_include.h>
 #include <orrery/sim/yaml.h>
 #include <orrery/traces/source.h>
 
@@ -504,28 +505,76 @@ bool orr_intake_is_cluster(const char *path)
     return is;
 }
 
+struct included {
+    struct cluster *cluster;
+    struct orr_arena arena;
+    struct orr_err *err;
+};
+
+/* A file that a slurm.conf includes, from the folder of what names it. */
+static enum orr_status open_included(const struct orr_slurm_file *from, uint32_t line,
+                                     uint32_t column, const char *name, struct orr_slurm_file *out,
+                                     void *context)
+{
+    struct included *all = context;
+    struct orr_err err = {0};
+    const char *slash = name[0] == '/' ? NULL : strrchr(from->name, '/');
+    const int folder = slash != NULL ? (int)(slash + 1 - from->name) : 0;
+    char path[4400], *text;
+    size_t bytes;
+    (void)column;
+    (void)snprintf(path, sizeof path, "%.*s%s", folder, from->name, name);
+    if (read_text(path, &text, &bytes, &err) != ORR_OK) {
+        orr_intake_note(all->cluster->report,
+                        "%.300s:%u: %.200s cannot be read: nodes and partitions that it has are "
+                        "missing",
+                        from->name, (unsigned)line, name);
+        return ORR_OK;
+    }
+    *out = (struct orr_slurm_file){.name = orr_arena_strndup(&all->arena, path, strlen(path)),
+                                   .text = orr_arena_strndup(&all->arena, text, bytes),
+                                   .bytes = bytes};
+    orr_free(text);
+    return ORR_OK;
+}
+
+static enum orr_status refuse_depth(const struct orr_slurm_file *from, uint32_t line,
+                                    uint32_t column, const char *name, struct orr_slurm_file *out,
+                                    void *context)
+{
+    const struct included *all = context;
+    (void)out;
+    return orr_fail(all->err, ORR_DATA, "%.300s:%u:%u: " ORR_SLURM_TOO_DEEP, from->name,
+                    (unsigned)line, (unsigned)column, name, (int)ORR_SLURM_INCLUDE_DEPTH);
+}
+
 /* What scontrol prints of nodes is what there is; a slurm.conf beside it adds what is missing. */
-static void take_conf(struct cluster *cluster, const char *path, struct orr_cell text)
+static enum orr_status take_conf(struct cluster *cluster, const char *path, struct orr_cell text,
+                                 struct orr_err *err)
 {
     char *records = NULL;
     size_t bytes;
-    bool includes;
+    struct included all = {.cluster = cluster, .err = err};
+    const struct orr_slurm_file file = {.name = path, .text = text.at, .bytes = text.bytes};
     FILE *out = open_memstream(&records, &bytes);
     ORR_ASSERT(out != NULL);
-    slurm_conf_records(text, out, &includes);
+    orr_arena_init(&all.arena);
+    const enum orr_status status = orr_slurm_include(&file, &all.arena, open_included, refuse_depth,
+                                                     &all, &text.at, &text.bytes);
+    if (status == ORR_OK) {
+        slurm_conf_records(text, out);
+    }
+    orr_arena_release(&all.arena);
     (void)fclose(out);
     cluster->skips_nodes = cluster->pools.count > 0;
     cluster->skips_partitions = cluster->partition_count > 0;
     take_records(cluster, records, bytes);
     cluster->skips_nodes = cluster->skips_partitions = false;
     free(records);
-    if (includes) {
-        orr_intake_note(cluster->report,
-                        "%s includes other files, which were not read: name them too", path);
-    }
     orr_intake_note(cluster->report,
                     "%s is read whole by policy slurm: --policy slurm --param slurm_conf.file=%s",
                     path, path);
+    return status;
 }
 
 static enum orr_status take_file(struct cluster *cluster, const char *path, struct orr_cell text,
@@ -533,7 +582,7 @@ static enum orr_status take_file(struct cluster *cluster, const char *path, stru
 {
     switch (content_of(path, text.at, text.bytes)) {
     case CONTENT_RECORDS: take_records(cluster, text.at, text.bytes); return ORR_OK;
-    case CONTENT_CONF: take_conf(cluster, path, text); return ORR_OK;
+    case CONTENT_CONF: return take_conf(cluster, path, text, err);
     case CONTENT_ACCOUNTS: return take_accounts(cluster, path, text, err);
     case CONTENT_QOS: return take_qos(cluster, path, text, err);
     case CONTENT_OTHER: break;

@@ -48,7 +48,7 @@ static bool is_setting(const struct orr_slurm_pair *pair)
 /* Records of several lines, as scontrol prints them, have settings too: these are indented. */
 bool slurm_is_conf(struct orr_cell text)
 {
-    struct orr_slurm_lines lines = {text.at, text.at + text.bytes, 0};
+    struct orr_slurm_lines lines = {.at = text.at, .end = text.at + text.bytes};
     struct orr_slurm_line line;
     struct orr_slurm_pair pair;
     struct orr_arena arena;
@@ -61,7 +61,7 @@ bool slurm_is_conf(struct orr_cell text)
         }
         const int kind = kind_of(&pair);
         is_conf = is_setting(&pair) || is_include(&pair);
-        has_nodes = has_nodes || kind < CONF_KINDS;
+        has_nodes = has_nodes || kind < CONF_KINDS || is_include(&pair); /* which may have them */
         has_others =
             has_others || (kind == CONF_KINDS ? pair.name == line.text
                                               : is(pair.value, pair.value_bytes, "DEFAULT"));
@@ -96,14 +96,13 @@ static char *default_of(const char *words, size_t words_bytes, char *before)
     return text;
 }
 
-void slurm_conf_records(struct orr_cell text, FILE *out, bool *includes)
+void slurm_conf_records(struct orr_cell text, FILE *out)
 {
-    struct orr_slurm_lines lines = {text.at, text.at + text.bytes, 0};
+    struct orr_slurm_lines lines = {.at = text.at, .end = text.at + text.bytes};
     struct orr_slurm_line line;
     struct orr_slurm_pair pair;
     struct orr_arena arena;
     char *defaults[CONF_KINDS] = {NULL, NULL};
-    *includes = false;
     orr_arena_init(&arena);
     while (orr_slurm_next_line(&lines, &arena, &line)) {
         const char *rest = line.text;
@@ -111,7 +110,6 @@ void slurm_conf_records(struct orr_cell text, FILE *out, bool *includes)
             continue;
         }
         const int kind = kind_of(&pair);
-        *includes = *includes || is_include(&pair);
         if (kind == CONF_KINDS) {
             continue;
         }

@@ -7,9 +7,10 @@
 
 #include <orrery/traces/records.h>
 
-/* Lines of KEY=VALUE and comments, with nodes or partitions among them. */
+/* Lines of KEY=VALUE and comments, with nodes, partitions or files that may have them. */
 bool slurm_is_conf(struct orr_cell text);
-/* Its nodes and partitions, a record a line. *includes: it names files that were not read. */
-void slurm_conf_records(struct orr_cell text, FILE *out, bool *includes);
+/* Its nodes and partitions, a record a line. Of files that it includes only those that were put
+ * there (orr_slurm_include). */
+void slurm_conf_records(struct orr_cell text, FILE *out);
 
 #endif

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <orrery/sim/slurm_include.h>
+
 #define FOLDERS_UP 16 /* parents searched for node-types/ above the current folder */
 
 static const struct orr_scenario__at nowhere = {NULL, 0, 0};
@@ -271,14 +273,56 @@ enum orr_status orr_scenario__complete_cluster(struct orr_scenario__load *load,
 
 /* --- parameters from files --- */
 
-static enum orr_status take_file(struct orr_scenario__load *load, struct orr_scenario__node *param)
+/* A file named by one of slurm.conf's, from its folder. */
+static enum orr_status open_included(const struct orr_slurm_file *from, uint32_t line,
+                                     uint32_t column, const char *name, struct orr_slurm_file *out,
+                                     void *context)
+{
+    struct orr_scenario__load *load = context;
+    const struct orr_scenario__at at = {from->context, line, column};
+    const struct orr_scenario__source *source = NULL;
+    const enum orr_status status = orr_scenario__read(
+        load, orr_scenario__join(load->arena, at.source->folder, name), &at, &source);
+    if (status == ORR_OK) {
+        *out = (struct orr_slurm_file){source->name, source->text, source->bytes, source};
+    }
+    return status;
+}
+
+static enum orr_status refuse_depth(const struct orr_slurm_file *from, uint32_t line,
+                                    uint32_t column, const char *name, struct orr_slurm_file *out,
+                                    void *context)
+{
+    const struct orr_scenario__at at = {from->context, line, column};
+    (void)out;
+    return orr_scenario__fail(context, &at, ORR_SLURM_TOO_DEEP, name, (int)ORR_SLURM_INCLUDE_DEPTH);
+}
+
+/* The text of the file; of slurm.conf with those that it includes. */
+static enum orr_status text_of(struct orr_scenario__load *load, const char *key,
+                               const struct orr_scenario__source *source, const char **text)
+{
+    const struct orr_slurm_file file = {source->name, source->text, source->bytes, source};
+    size_t bytes;
+    *text = source->text;
+    return strcmp(key, "slurm_conf") != 0 ? ORR_OK
+                                          : orr_slurm_include(&file, load->arena, open_included,
+                                                              refuse_depth, load, text, &bytes);
+}
+
+static enum orr_status take_file(struct orr_scenario__load *load, const char *key,
+                                 struct orr_scenario__node *param)
 {
     const struct orr_scenario__source *source = NULL;
     const char *folder = param->at.source == NULL ? load->folder : param->at.source->folder;
-    const enum orr_status status = orr_scenario__read(
+    const char *text = NULL;
+    enum orr_status status = orr_scenario__read(
         load, orr_scenario__join(load->arena, folder, param->text), &param->at, &source);
     if (status == ORR_OK) {
-        param->text = source->text;
+        status = text_of(load, key, source, &text);
+    }
+    if (status == ORR_OK) {
+        param->text = text;
         param->note = NULL;
         param->at = (struct orr_scenario__at){source, 1, 1};
         param->quoted = true;
@@ -304,7 +348,7 @@ static enum orr_status complete_params(struct orr_scenario__load *load,
         const size_t bytes = strlen(key), end = sizeof suffix - 1;
         if (bytes > end && strcmp(key + bytes - end, suffix) == 0) {
             key = orr_arena_strndup(load->arena, key, bytes - end);
-            status = take_file(load, param);
+            status = take_file(load, key, param);
         }
         struct orr_scenario__node *there = orr_scenario__find(params, key);
         if (status == ORR_OK && there != NULL && there->key_at.source == param->key_at.source) {

@@ -14,14 +14,20 @@ ORR_API_BEGIN
 
 struct orr_slurm_lines { /* a text, from where it is read on */
     const char *at, *end;
-    uint32_t number; /* of lines that were read */
+    uint32_t number;  /* of lines that were read */
+    const char *file; /* that includes put there, in the arena; NULL: the text's own */
 };
+
+/* A line that says from which line of which file the text goes on: #@line 12 "nodes.conf"; of the
+ * file that includes others the name is empty. For Slurm it is a comment. */
+#define ORR_SLURM_FILE_LINE "#@line "
 
 struct orr_slurm_line {
     const char *text; /* joined with those that a backslash at its end joins to it, no comment */
     size_t bytes;
     uint32_t number;           /* of its first line, from 1 on */
     const char *raw, *raw_end; /* where it begins in its text, and where that ends */
+    const char *file;          /* as of the lines */
 };
 
 struct orr_slurm_pair {
