@@ -368,6 +368,28 @@ FROM never AS n
 JOIN job AS j ON j.id = n.job
 WHERE j.state = 1;
 
+-- name: stuck
+-- Jobs that wait though the run came to its end and nothing runs, but services and those that never could have started: how
+-- many, the first that waits for the policy, and its last reason. Whose user or whose other job is waited for counts too.
+WITH s AS (
+  SELECT j.id, j.name, j.state
+  FROM job AS j
+  JOIN kind AS k ON k.id = j.kind
+  CROSS JOIN run AS r
+  WHERE r.status = 'finished' AND NOT EXISTS (SELECT 1 FROM job WHERE state = 2) AND k.name <> 'inference'
+    AND (j.state = 1 OR (j.state = 0 AND j.submit_ms <= r.end_ms)) AND j.id NOT IN (SELECT job FROM never))
+SELECT (SELECT count(*) FROM s), s.name, (
+  SELECT w.words
+  FROM reason_change AS c
+  JOIN reason AS w ON w.id = c.reason
+  WHERE c.job = s.id
+  ORDER BY c.at_ms DESC, c.rowid DESC
+  LIMIT 1)
+FROM s
+WHERE s.state = 1
+ORDER BY s.id
+LIMIT 1;
+
 -- name: rejected
 SELECT sum(rows_rejected)
 FROM input;

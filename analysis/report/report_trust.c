@@ -14,8 +14,10 @@ struct trust {
     int64_t open, unstarted; /* jobs that had not ended; not started */
     int64_t absent;          /* not even submitted */
     int64_t nevers;          /* of them that never could have: in no number of waits */
-    int64_t rejected, read;  /* rows of traces */
-    bool recorded;           /* the trace says when jobs started */
+    int64_t stuck;           /* of them that wait though nothing runs and nothing is to come */
+    const char *stuck_first, *stuck_why;
+    int64_t rejected, read; /* rows of traces */
+    bool recorded;          /* the trace says when jobs started */
     bool audited;
     uint32_t rules; /* examined */
     uint64_t found; /* broken */
@@ -54,6 +56,18 @@ static void calibrate(struct orr_results *in, struct trust *trust)
     }
 }
 
+static void look_for_stuck(struct orr_results *in, struct trust *trust)
+{
+    sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__stuck);
+    while (orr_results_step(in, row)) {
+        trust->stuck = sqlite3_column_int64(row, 0);
+        trust->stuck_first = orr_results_text(in, row, 1);
+        trust->stuck_why = sqlite3_column_type(row, 2) == SQLITE_NULL
+                               ? "the policy does not say why"
+                               : orr_results_text(in, row, 2);
+    }
+}
+
 static struct trust look(struct orr_results *in)
 {
     struct trust trust = {.whole = orr_results_int(in, orr_report_sql__is_finished, 0) != 0,
@@ -64,6 +78,7 @@ static struct trust look(struct orr_results *in)
                           .rejected = orr_results_int(in, orr_report_sql__rejected, 0),
                           .read = orr_results_int(in, orr_report_sql__rows_read, 0),
                           .recorded = orr_results_int(in, orr_report_sql__recorded, 0) > 0};
+    look_for_stuck(in, &trust);
     audit(in, &trust);
     calibrate(in, &trust);
     return trust;
@@ -133,6 +148,20 @@ static void say_open(const struct trust *trust, FILE *out)
     }
 }
 
+/* That a run ended so is easily taken for one in which all went well. */
+static void say_stuck(const struct trust *trust, FILE *out)
+{
+    char jobs[40];
+    if (trust->stuck > 0) {
+        (void)fprintf(
+            out, " <b>At the end %s still waited</b>, though nothing ran and nothing was to come: ",
+            orr_report__count((double)trust->stuck, "job", "jobs", jobs));
+        (void)fputs("first ", out);
+        orr_xml_text(out, trust->stuck_first);
+        (void)fprintf(out, " (%s).", trust->stuck_why);
+    }
+}
+
 static void say_end(const struct trust *trust, FILE *out)
 {
     char absent[40];
@@ -147,6 +176,7 @@ static void say_end(const struct trust *trust, FILE *out)
             orr_report__count((double)trust->absent, "more job had", "more jobs had", absent));
     }
     (void)fputs(".", out);
+    say_stuck(trust, out);
 }
 
 static void say_rows(const struct trust *trust, FILE *out)

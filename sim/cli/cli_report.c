@@ -11,6 +11,7 @@
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/never.h>
+#include <orrery/sim/stuck.h>
 
 #include "cli.h"
 
@@ -197,6 +198,20 @@ static uint32_t count_forgotten(const struct orr_report *r, uint32_t *first)
     return count;
 }
 
+/* Only where somebody is left over: see stuck.h. */
+static void json_stuck(struct orr_json *json, const struct orr_report *r)
+{
+    const struct orr_stuck stuck = orr_stuck_find(r->world, r->run);
+    char name[512];
+    if (stuck.jobs > 0) {
+        orr_json_open(json, "stuck", '{');
+        orr_json_int(json, "jobs", stuck.jobs);
+        orr_json_text(json, "first", orr_world_job_name(r->world, stuck.first, name, sizeof name));
+        orr_json_text(json, "reason", orr_reason_code(stuck.reason));
+        orr_json_close(json, '}');
+    }
+}
+
 void orr_report_json(const struct orr_report *r, FILE *out)
 {
     static const char *const status_names[] = {"finished", "horizon", "interrupted"};
@@ -257,6 +272,7 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     if (forgotten > 0) {
         json_count(&json, "forgotten", forgotten);
     }
+    json_stuck(&json, r);
     if (s->has_nevers) {
         json_count(&json, "never_startable", (int64_t)s->waits.never);
     }

@@ -16,6 +16,7 @@
 #include <orrery/sim/never.h>
 #include <orrery/sim/plugin.h>
 #include <orrery/sim/store.h>
+#include <orrery/sim/stuck.h>
 #include <orrery/sim/study.h>
 
 static double cpu_seconds(void)
@@ -580,11 +581,28 @@ static void release_run(struct orr_point *point)
     point->world = (struct orr_world){0};
 }
 
+/* A run that ends with jobs left over has no error, and nobody would look for them. */
+static void report_stuck(const struct orr_point_options *options, const struct orr_point *point)
+{
+    const struct orr_stuck stuck = orr_stuck_find(&point->world, &point->run);
+    if (options->warn != NULL && stuck.jobs > 0) {
+        char line[900], name[512];
+        (void)snprintf(line, sizeof line,
+                       "orrery: %u job%s still wait%s at the end, though nothing runs and nothing "
+                       "is to come: first %.200s (%s: %s)\n",
+                       stuck.jobs, ORR_PLURAL(stuck.jobs), ORR_ONE(stuck.jobs, "s", ""),
+                       orr_world_job_name(&point->world, stuck.first, name, sizeof name),
+                       orr_reason_code(stuck.reason), orr_stuck_words(&stuck));
+        options->warn(line, options->context);
+    }
+}
+
 /* The metrics, and what else is known only once the run is over. */
 static enum orr_status summarize(const struct orr_point_options *options, struct orr_point *point,
                                  struct orr_err *err)
 {
     orr_never_find(&point->world, point->shards, &point->run);
+    report_stuck(options, point);
     if (!orr_summary_make(&point->world, &point->run, interrupt_of(options), &point->summary)) {
         return orr_fail(err, ORR_INTERRUPTED,
                         "interrupted while metrics were made; no results are kept");

@@ -235,4 +235,11 @@ YAML
 grep -q '<dd>2 times jobs lost some pods and went on; that cost <b>' pods.html && grep -q 'Most often from <b>s</b> (2 times)' pods.html ||
     fail "pods that a service lost: $(grep -A 1 'evictions cost?' pods.html)"
 
+# Two partial gangs hold what the other needs: the run ends, and its numbers hide that they wait for ever.
+printf 'job,submit_s,run_s,pods,gpus_per_pod\nx<1>,1,100,2,2\nfirst,0,10,1,1\nb,2,100,3,1\n' >behind.csv
+"$orrery" run --trace behind.csv --cluster 2x2 --policy kube --param score=most-allocated --quiet --no-progress -o behind.db
+"$orrery" report behind.db --no-progress -o behind.html >out
+grep -q '<b>At the end 2 jobs still waited</b>, though nothing ran and nothing was to come: first x&lt;1&gt; (some of its pods' behind.html ||
+    fail "jobs that were left behind: $(grep 'Some jobs could not end' behind.html)"
+
 printf 'reported\n'
