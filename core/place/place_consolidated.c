@@ -10,6 +10,7 @@
 #include <orrery/base/sort.h>
 
 #include "place_opportunistic.h"
+#include "place_part.h"
 
 struct domain { /* of one level: nodes at [0, count) */
     const uint32_t *nodes;
@@ -749,13 +750,10 @@ static bool could_choose(const struct gang *gang)
                                 : count_possible(gang, 0) >= shape->min_tasks;
 }
 
-bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job,
-                           bool least, const struct orr_place_among *among)
+static bool conceivable(struct gang gang, bool least)
 {
-    const struct orr_shape *shape = shape_of(ledger, job);
-    struct gang gang = gang_of(NULL, txn, ledger, job, shape);
-    gang.among = among;
-    if (!least || ledger->world.specs[job].scales || shape->min_tasks == shape->tasks) {
+    const struct orr_shape *shape = gang.shape;
+    if (!least || gang.tasks > 0 || shape->min_tasks == shape->tasks) {
         return could_place(gang);
     }
     struct orr_task_group groups[ORR_SETS_MAX];
@@ -764,6 +762,20 @@ bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger,
         gang.shape = &fewest;
         return could_place(gang);
     }
-    const struct orr_gpus free = orr_shard_free(orr_ledger_shard_of(ledger, shape));
+    const struct orr_gpus free = orr_shard_free(orr_ledger_shard_of(gang.ledger, shape));
     return orr_shape_least(shape, ORR_SHARE_GPU) <= orr_gpus_sum(&free) && could_choose(&gang);
+}
+
+bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger, uint32_t job,
+                           bool least, const struct orr_place_among *among)
+{
+    struct gang gang = gang_of(NULL, txn, ledger, job, shape_of(ledger, job));
+    gang.among = among;
+    return conceivable(gang, least);
+}
+
+bool orr_place__conceivable_by(struct orr_placer *placer, struct orr_txn *txn,
+                               const struct orr_ledger *ledger, uint32_t job, bool least)
+{
+    return conceivable(gang_of(placer, txn, ledger, job, shape_of(ledger, job)), least);
 }

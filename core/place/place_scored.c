@@ -9,6 +9,7 @@
 #include <orrery/core/fragment.h>
 
 #include "place_cells.h"
+#include "place_part.h"
 
 #define NO_ROOM   INT64_MIN
 #define MAX_SCORE 100
@@ -47,7 +48,8 @@ struct kind { /* of task */
 
 struct orr_placer {
     const struct orr_ledger *ledger;
-    struct orr_cells *cells; /* hived: then it and the next are all there is; else NULL */
+    struct orr_cells *cells; /* hived: then it and the next two are all there is; else NULL */
+    struct orr_part *part;   /* NULL: this placer is that of a trial */
     struct orr_opportunistic *opportunistic; /* NULL: no job is */
     score_fn *score;
     struct orr_placer_params params;
@@ -553,6 +555,13 @@ int64_t orr_placer_part_mgpu(const struct orr_placer *placer, uint32_t queue)
     return orr_placer_has_parts(placer) ? orr_cells_part_mgpu(placer->cells, queue) : INT64_MAX;
 }
 
+enum orr_reason orr_placer_bars(struct orr_placer *placer, uint32_t job, bool least)
+{
+    return orr_placer_has_parts(placer) && placer->part != NULL
+               ? orr_part_bars(placer->part, &placer->ledger->world.specs[job], least)
+               : ORR_REASON_NONE;
+}
+
 /* --- opportunistic jobs --- */
 
 void orr_placer_set_opportunistic(struct orr_placer *placer, int64_t below)
@@ -595,14 +604,21 @@ static score_fn *const scores[] = {[ORR_PLACEMENT_DEFAULT] = NULL,
                                    [ORR_PLACEMENT_FGD] = by_fragmentation,
                                    [ORR_PLACEMENT_HIVED] = NULL};
 
+struct orr_placer *orr_placer__open_cells(const struct orr_ledger *ledger)
+{
+    struct orr_placer *placer = orr_zalloc(1, sizeof *placer);
+    placer->ledger = ledger;
+    placer->cells = orr_cells_open(ledger);
+    return placer;
+}
+
 struct orr_placer *orr_placer_open(const struct orr_placer_params *params,
                                    const struct orr_ledger *ledger, uint64_t seed)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     if (params->choice == ORR_PLACEMENT_HIVED) {
-        struct orr_placer *placer = orr_zalloc(1, sizeof *placer);
-        placer->ledger = ledger;
-        placer->cells = orr_cells_open(ledger);
+        struct orr_placer *placer = orr_placer__open_cells(ledger);
+        placer->part = orr_part_open(&ledger->world);
         return placer;
     }
     if (scores[params->choice] == NULL) {
@@ -634,6 +650,7 @@ void orr_placer_close(struct orr_placer *placer)
     }
     orr_opportunistic_close(placer->opportunistic);
     orr_cells_close(placer->cells);
+    orr_part_close(placer->part);
     for (uint32_t k = 0; k < placer->kind_count; k++) {
         orr_free(placer->kinds[k].worth);
     }

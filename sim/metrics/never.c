@@ -8,6 +8,8 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 
+#include "never_parts.h"
+
 struct suspect {
     struct orr_never never;
     orr_ms from_ms;
@@ -26,7 +28,8 @@ struct search {
     bool *gone;                /* per node; NULL: every job that was kept has nodes that hold it */
     bool *held;                /* per shape: the nodes there are could hold as few tasks as start */
     bool *reserves;            /* per shard: its policy's shared devices take pod slots */
-    bool nodes_changed;        /* since `held` was worked out, or it never was */
+    struct orr_never_parts **parts; /* per shard: what its queues' cells hold; NULL: any gang */
+    bool nodes_changed;             /* since `held` was worked out, or it never was */
     struct suspect *suspects;
     uint32_t count, capacity;
 };
@@ -149,7 +152,8 @@ static bool nodes_hold(struct search *search, uint32_t shape)
     return search->held[shape];
 }
 
-/* Adds the bars of the policy of a shard to those of suspects that it schedules. */
+/* Adds the bars of the policy of a shard, and of its queues' cells, to those of suspects that it
+ * schedules. */
 static void ask_policy(const struct search *search, uint32_t shard, const uint32_t *asked,
                        uint32_t count, struct orr_bar *bars)
 {
@@ -178,7 +182,9 @@ static void ask_policy(const struct search *search, uint32_t shard, const uint32
         orr_policy_bars_of(runner->policy, runner->params, &view, jobs, own, found);
     }
     for (uint32_t i = 0; i < own; i++) {
-        bars[at[i]] = found[i];
+        bars[at[i]] = found[i].reason == ORR_REASON_NONE
+                          ? orr_never_parts_bar(search->parts[shard], jobs[i])
+                          : found[i];
     }
     orr_free(found);
     orr_free(at);
@@ -382,6 +388,23 @@ static int by_job(const void *a, const void *b, void *context)
     return (x->job > y->job) - (x->job < y->job);
 }
 
+static void open_parts(struct search *search)
+{
+    const uint32_t shards = search->world->cluster.shards.count;
+    search->parts = orr_zalloc(shards + (size_t)1, sizeof(struct orr_never_parts *));
+    for (uint32_t s = 0; s < shards; s++) {
+        search->parts[s] = orr_never_parts_open(search->world, &search->shards[s]);
+    }
+}
+
+static void close_parts(struct search *search)
+{
+    for (uint32_t s = 0; s < search->world->cluster.shards.count; s++) {
+        orr_never_parts_close(search->parts[s]);
+    }
+    orr_free(search->parts);
+}
+
 /* Judges the suspects and keeps those that nothing cleared. */
 static void search_all(struct search *search)
 {
@@ -392,6 +415,7 @@ static void search_all(struct search *search)
     memcpy(search->queues.queues, world->queues.queues,
            world->queues.count * sizeof *search->queues.queues);
     make_gangs(search);
+    open_parts(search);
     open_nodes(search);
     for (orr_ms now = INT64_MIN; now != ORR_MS_NEVER;) {
         const orr_ms next = next_change(search, now);
@@ -406,6 +430,7 @@ static void search_all(struct search *search)
             add(search->nevers, &search->suspects[i].never);
         }
     }
+    close_parts(search);
     orr_free(search->queues.queues);
     orr_free(search->gangs.shapes);
     orr_free(search->sets);

@@ -49,7 +49,11 @@ static enum orr_reason start(struct desk *desk, uint32_t job)
     if (desk->ledger->jobs[job].phase == ORR_JOB_FUTURE) {
         orr_ledger_submit(desk->ledger, job);
     }
-    return orr_place_all(desk->placer, desk->txn, desk->ledger, job);
+    const enum orr_reason reason = orr_place_all(desk->placer, desk->txn, desk->ledger, job);
+    if (reason == ORR_REASON_NONE) { /* nobody starts of whom it would be said that it never does */
+        assert_int_equal(orr_placer_bars(desk->placer, job, false), ORR_REASON_NONE);
+    }
+    return reason;
 }
 
 static void commit(struct desk *desk, orr_ms now)

@@ -6,7 +6,8 @@
  * its gang is more than
  *   - the nodes that were part of the cluster then (autoscaled pools count with all they may have;
  *     shared devices take pod slots where its policy's do),
- *   - a limit or quota that its policy holds it to, of its queue or one above (orr_policy_bars), or
+ *   - a limit or quota that its policy holds it to, of its queue or one above (orr_policy_bars),
+ *   - what the cells of its queue hold under placement hived (orr_placer_bars), or
  *   - what its queue allows one job;
  * or it waits for the end of such a job that does not give up, or its policy takes no jobs in its
  * queue. Outages that end, and other jobs, prove nothing: when those end that a job waits for does
