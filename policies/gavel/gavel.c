@@ -631,7 +631,8 @@ static void list_parts(struct gavel *gavel, const struct orr_view *view)
 static bool is_within_part(const struct gavel *gavel, const struct orr_view *view, uint32_t job)
 {
     return gavel->queue_mgpu == NULL ||
-           size_of(view, job) <= gavel->queue_mgpu[view->specs[job].queue];
+           (size_of(view, job) <= gavel->queue_mgpu[view->specs[job].queue] &&
+            orr_placer_bars(gavel->placer, job, false) == ORR_REASON_NONE);
 }
 
 static void choose(struct gavel *gavel, const struct orr_view *view)
@@ -660,9 +661,10 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
     for (uint32_t i = 0; i < gavel->pair_count; i++) {
         const struct pair *pair = &gavel->pairs[i];
         const int64_t size = need_on(gavel, view, pair->job, pair->kind);
-        const int64_t beside = runs(view, pair->job) || !orr_walk_ask_of(view, pair->job).shares ? 0
-                               : size < shared[pair->kind] ? size
-                                                           : shared[pair->kind];
+        const int64_t beside =
+            runs(view, pair->job) || !orr_walk_ask_of(gavel->placer, view, pair->job).shares ? 0
+            : size < shared[pair->kind]                                                      ? size
+                                        : shared[pair->kind];
         if (gavel->jobs[pair->job].chosen == NOWHERE && size - beside <= room[pair->kind] &&
             is_within_part(gavel, view, pair->job)) {
             gavel->jobs[pair->job].chosen = pair->kind;
@@ -745,7 +747,8 @@ static void start(struct gavel *gavel, const struct orr_view *view, struct orr_t
     } else if (it->chosen != NOWHERE) {
         reason = place_on_kind(gavel, view, txn, job, it->chosen);
     } else if (!is_within_part(gavel, view, job)) {
-        reason = ORR_REASON_OVER_LIMIT;
+        reason = orr_placer_bars(gavel->placer, job, false);
+        reason = reason == ORR_REASON_NONE ? ORR_REASON_OVER_LIMIT : reason;
     }
     if ((!uncounted && it->chosen == NOWHERE) || reason != ORR_REASON_NONE) {
         orr_verdicts_add(&gavel->verdicts, job, 0, reason);

@@ -60,18 +60,28 @@ static int64_t step_mgpu(const struct orr_view *view, uint32_t job)
     return orr_lanes_least_mgpu(view, job, orr_ledger_next_tasks(view->ledger, job));
 }
 
-/* Larger than all its line may ever hold: it would block the line for ever. A job that scales may
- * want nothing for a while, which makes its gang no smaller. */
-static bool never_fits(const struct orr_lanes *lanes, const struct orr_view *view, uint32_t job)
+/* Larger than all its line may ever hold, or nothing for its queue's cells: it would block the line
+ * for ever. NONE: it is neither. A job that scales may want nothing for a while, which makes its
+ * gang no smaller. */
+static enum orr_reason never_fits(const struct orr_lanes *lanes, const struct orr_view *view,
+                                  uint32_t job)
 {
+    if (!orr_placer_is_opportunistic(lanes->placer, job)) {
+        const enum orr_reason barred = orr_placer_bars(lanes->placer, job, false);
+        if (barred != ORR_REASON_NONE) {
+            return barred;
+        }
+    }
     if (lanes->caps_mgpu == NULL) {
-        return false;
+        return ORR_REASON_NONE;
     }
     uint32_t tasks = orr_ledger_next_tasks(view->ledger, job);
     if (tasks == 0 && view->jobs[job].phase == ORR_JOB_PENDING) {
         tasks = orr_scaling__shape(view, job)->min_tasks;
     }
-    return orr_lanes_least_mgpu(view, job, tasks) > lanes->caps_mgpu[view->specs[job].queue];
+    return orr_lanes_least_mgpu(view, job, tasks) > lanes->caps_mgpu[view->specs[job].queue]
+               ? ORR_REASON_OVER_LIMIT
+               : ORR_REASON_NONE;
 }
 
 void orr_lanes_node(struct orr_lanes *lanes)
@@ -88,7 +98,7 @@ static void note_fresh(struct orr_lanes *lanes, uint32_t job)
 /* Lines it up, unless it can never start. */
 static void line_up(struct orr_lanes *lanes, const struct orr_view *view, struct orr_event who)
 {
-    if (never_fits(lanes, view, who.subject)) {
+    if (never_fits(lanes, view, who.subject) != ORR_REASON_NONE) {
         orr_heap_push(&lanes->outsize, who);
         return;
     }
@@ -307,8 +317,9 @@ static void explain_fresh(struct orr_lanes *lanes, const struct orr_view *view, 
             (view->specs[job].scales && !orr_scaling_is_lined(&lanes->scaling, job))) {
             continue;
         }
-        if (never_fits(lanes, view, job)) {
-            explain(lanes, view, txn, job, ORR_REASON_OVER_LIMIT);
+        const enum orr_reason never = never_fits(lanes, view, job);
+        if (never != ORR_REASON_NONE) {
+            explain(lanes, view, txn, job, never);
             continue;
         }
         const struct orr_queue_lane *lane = lane_of(lanes, view, job);

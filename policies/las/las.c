@@ -146,7 +146,7 @@ static enum orr_status las_open(const struct orr_host *host, const void *params,
     las->past = orr_zgrow(NULL, &las->past_capacity, view->job_count, sizeof *las->past);
     orr_heap_init(&las->promotions);
     las->placer = orr_placer_open(&las->params.placer, view->ledger, view->seed);
-    las->waiting.by_queue = orr_placer_has_parts(las->placer);
+    las->waiting.parts = orr_placer_has_parts(las->placer) ? las->placer : NULL;
     *state = las;
     return ORR_OK;
 }
@@ -429,7 +429,7 @@ static void list_room(struct las *las, const struct orr_view *view)
 /* Is there enough for it to go on, or to start? Then it takes that. */
 static bool takes_its_size(struct las *las, const struct orr_view *view, uint32_t job)
 {
-    const struct orr_walk_ask ask = orr_walk_ask_of(view, job);
+    const struct orr_walk_ask ask = orr_walk_ask_of(las->placer, view, job);
     if (running(view, job)) {
         return orr_rest_goes_on(&las->rest, view, job);
     }

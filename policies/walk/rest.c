@@ -179,12 +179,14 @@ static bool shares_of(const struct orr_shape *shape)
     return shares;
 }
 
-struct orr_walk_ask orr_walk_ask_of(const struct orr_view *view, uint32_t job)
+struct orr_walk_ask orr_walk_ask_of(struct orr_placer *placer, const struct orr_view *view,
+                                    uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     return (struct orr_walk_ask){.gpus = orr_scaling_step(view, job),
                                  .queue = spec->queue,
-                                 .shares = shares_of(&view->shapes->shapes[spec->shape])};
+                                 .shares = shares_of(&view->shapes->shapes[spec->shape]),
+                                 .barred = orr_placer_bars(placer, job, false)};
 }
 
 /* Of whole devices those that are to be opened for parts. */
@@ -201,7 +203,7 @@ static struct orr_gpus whole_of(const struct orr_rest *rest, const struct orr_wa
 bool orr_rest_holds(const struct orr_rest *rest, const struct orr_walk_ask *ask)
 {
     const struct orr_gpus whole = whole_of(rest, ask);
-    return orr_gpus_hold(&rest->whole, &whole) &&
+    return ask->barred == ORR_REASON_NONE && orr_gpus_hold(&rest->whole, &whole) &&
            (rest->queue_mgpu == NULL || orr_gpus_sum(&ask->gpus) <= rest->queue_mgpu[ask->queue]);
 }
 

@@ -29,6 +29,7 @@ struct orr_walk_ask { /* of a job that waits */
     struct orr_gpus gpus;
     uint32_t queue;
     bool shares; /* parts of devices, of a known size: all of its tasks that ask devices */
+    enum orr_reason barred; /* why its queue's part never holds it (orr_placer_bars); or NONE */
 };
 
 void orr_rest_release(struct orr_rest *rest);
@@ -42,8 +43,9 @@ void orr_rest_offer(struct orr_rest *rest, const struct orr_view *view, uint32_t
 void orr_rest_keep(struct orr_rest *rest, const struct orr_view *view, uint32_t job);
 
 /* What a job asks to start; `gpus` of one that scales are those of its next step. */
-struct orr_walk_ask orr_walk_ask_of(const struct orr_view *view, uint32_t job);
-/* Is there enough for one that waits? Then it takes it. */
+struct orr_walk_ask orr_walk_ask_of(struct orr_placer *placer, const struct orr_view *view,
+                                    uint32_t job);
+/* Is there enough for one that waits, and is it not barred? Then it takes it. */
 bool orr_rest_holds(const struct orr_rest *rest, const struct orr_walk_ask *ask);
 void orr_rest_take(struct orr_rest *rest, const struct orr_walk_ask *ask);
 /* True, and taken: enough for one that runs to go on where it is. */

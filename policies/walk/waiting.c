@@ -43,14 +43,14 @@ void orr_walk_push(struct orr_walk_entries *entries, struct orr_walk_entry entry
 
 static bool is_like(const struct orr_walk_ask *a, const struct orr_walk_ask *b)
 {
-    return a->shares == b->shares && a->queue == b->queue &&
+    return a->shares == b->shares && a->queue == b->queue && a->barred == b->barred &&
            memcmp(&a->gpus, &b->gpus, sizeof a->gpus) == 0;
 }
 
 static uint32_t find_lane(struct orr_waiting *waiting, struct orr_walk_ask ask)
 {
     uint32_t l = 0;
-    ask.queue = waiting->by_queue ? ask.queue : 0;
+    ask.queue = waiting->parts != NULL ? ask.queue : 0;
     while (l < waiting->lane_count && !is_like(&waiting->lanes[l].ask, &ask)) {
         l++;
     }
@@ -66,14 +66,14 @@ static uint32_t find_lane(struct orr_waiting *waiting, struct orr_walk_ask ask)
  */
 static size_t count_kinds(const struct orr_waiting *waiting, const struct orr_view *view)
 {
-    return (size_t)view->shapes->count * (waiting->by_queue ? view->queues->count : 1);
+    return (size_t)view->shapes->count * (waiting->parts != NULL ? view->queues->count : 1);
 }
 
 static uint32_t kind_of(const struct orr_waiting *waiting, const struct orr_view *view,
                         uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
-    return waiting->by_queue ? spec->shape * view->queues->count + spec->queue : spec->shape;
+    return waiting->parts != NULL ? spec->shape * view->queues->count + spec->queue : spec->shape;
 }
 
 static uint32_t lane_of(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
@@ -82,7 +82,7 @@ static uint32_t lane_of(struct orr_waiting *waiting, const struct orr_view *view
     waiting->lane_of = orr_zgrow(waiting->lane_of, &waiting->lane_of_capacity,
                                  count_kinds(waiting, view), sizeof *waiting->lane_of);
     if (waiting->lane_of[at] == 0) {
-        waiting->lane_of[at] = find_lane(waiting, orr_walk_ask_of(view, job)) + 1;
+        waiting->lane_of[at] = find_lane(waiting, orr_walk_ask_of(waiting->parts, view, job)) + 1;
     }
     return waiting->lane_of[at] - 1;
 }
@@ -236,6 +236,10 @@ static enum orr_reason why_passed(const struct orr_waiting *waiting, const struc
                                   struct orr_txn *txn, struct orr_verdicts *verdicts, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
+    const enum orr_reason barred = orr_placer_bars(waiting->parts, job, false);
+    if (barred != ORR_REASON_NONE) {
+        return barred;
+    }
     const bool over =
         waiting->queue_mgpu != NULL &&
         orr_gpus_sum(&view->shapes->shapes[spec->shape].gpus) > waiting->queue_mgpu[spec->queue];
@@ -277,8 +281,10 @@ void orr_waiting_explain(struct orr_waiting *waiting, const struct orr_view *vie
     list_passed(waiting, view, txn, verdicts, paused);
     for (uint32_t i = 0; i < waiting->batch.count; i++) {
         const uint32_t job = waiting->batch.items[i].job;
-        const bool over = why_passed(waiting, view, txn, verdicts, job) == ORR_REASON_OVER_LIMIT;
-        orr_verdicts_add(verdicts, job, 0, over ? ORR_REASON_OVER_LIMIT : ORR_REASON_NONE);
+        const enum orr_reason why = why_passed(waiting, view, txn, verdicts, job);
+        const bool by_part = why == ORR_REASON_OVER_LIMIT ||
+                             orr_placer_bars(waiting->parts, job, false) != ORR_REASON_NONE;
+        orr_verdicts_add(verdicts, job, 0, by_part ? why : ORR_REASON_NONE);
     }
     orr_verdicts_explain(verdicts, view, txn, paused);
     for (uint32_t i = 0; i < verdicts->count; i++) {

@@ -66,7 +66,8 @@ struct orr_waiting { /* all zero as a run begins */
     uint32_t lane_count, lane_capacity;
     uint32_t *lane_of; /* of a shape, or a shape in a queue, counted from 1; 0: none yet */
     uint32_t lane_of_capacity;
-    bool by_queue;   /* queues have parts of the cluster: set by the policy before the run */
+    struct orr_placer *parts; /* gives queues parts of the cluster, borrowed; NULL: they have none.
+                                 Set by the policy before the run */
     uint32_t *fresh; /* those that have no place in their lane yet, and others that are gone */
     uint32_t fresh_count, fresh_capacity;
     uint32_t *rest; /* scratch: lanes that the walk is not done with */

@@ -16,7 +16,7 @@ void orr_walk_open(struct orr_walk *walk, const struct orr_view *view,
     walk->walked_ms = ORR_MS_NONE;
     walk->placing = placer;
     walk->placer = orr_placer_open(placer, view->ledger, view->seed);
-    walk->waiting.by_queue = orr_placer_has_parts(walk->placer);
+    walk->waiting.parts = orr_placer_has_parts(walk->placer) ? walk->placer : NULL;
 }
 
 void orr_walk_close(struct orr_walk *walk)
@@ -147,7 +147,7 @@ static bool pause_or_not(struct orr_walk *walk, const struct orr_view *view, str
 {
     const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
     if (!runs) {
-        const struct orr_walk_ask ask = orr_walk_ask_of(view, job);
+        const struct orr_walk_ask ask = orr_walk_ask_of(walk->placer, view, job);
         if (orr_rest_holds(&walk->rest, &ask)) {
             orr_rest_take(&walk->rest, &ask);
         }
