@@ -272,8 +272,9 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     if (event == ORR_JOB_ENDED || !orr_scaling_joins(&kube->scaling, view, job)) {
         return;
     }
-    if (!spec->scales && event == ORR_JOB_CHANGED && view->jobs[job].phase != ORR_JOB_PENDING) {
-        return; /* it runs, or all of it goes */
+    if (!spec->scales && event == ORR_JOB_CHANGED && view->jobs[job].phase != ORR_JOB_PENDING &&
+        view->jobs[job].phase != ORR_JOB_RUNNING) {
+        return; /* all of it goes */
     }
     const bool anew = event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED ||
                       (spec->scales && event == ORR_JOB_CHANGED);
@@ -393,14 +394,14 @@ static void kube_node(void *state, const struct orr_view *view, uint32_t node)
     }
 }
 
-/* It runs with its minimum, unless it scales and lacks more pods than so many; or it is gone. */
+/* It is gone, or goes; or it scales and lacks no more pods than so many. One that runs with its
+ * minimum wants its other pods all the same, as those that it lost. */
 static bool wants_no_more(const struct orr_view *view, uint32_t job, uint32_t pods)
 {
-    const struct orr_job_state *state = &view->jobs[job];
-    const bool waits = state->phase == ORR_JOB_PENDING;
-    return !view->specs[job].scales ? !waits
-                                    : (!waits && state->phase != ORR_JOB_RUNNING) ||
-                                          orr_ledger_lacks(view->ledger, job) <= pods;
+    const uint8_t phase = view->jobs[job].phase;
+    const bool waits = phase == ORR_JOB_PENDING;
+    return (!waits && phase != ORR_JOB_RUNNING) ||
+           (view->specs[job].scales && orr_ledger_lacks(view->ledger, job) <= pods);
 }
 
 static void drop_first(struct kube *kube, struct kube_lane *lane)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """second_kube.py ORRERY FROM COUNT: policy kube against a second program, pod by pod.
 
-Draws small worlds of a few nodes: jobs of one or more pods with whole GPUs, parts of one and CPU, of several priorities, in queues with
+Draws small worlds of a few nodes: jobs of one or more pods, some of them elastic, with whole GPUs, parts of one and CPU, of several priorities, in queues with
 limits, with graces. Each is run, and computed here from the rules of the default Kubernetes scheduler and its preemption as
 policies/README.md states them: all pods are looked at, on all nodes, again after each thing that is done. Who was on which node from
 when to when, and who was evicted when for whom, must be equal. Ends with 1 if a world differs, whose seed and jobs are printed.
@@ -84,12 +84,16 @@ class Cluster:
             job = pod.job
             if pod.gone is not None or job in done:
                 continue
-            whole = job["state"] == "running"
-            taken = [p for p in job["all"] if p.node is not None] if whole else [p for p in pods if p.job is job and p.gone is None]
+            held = [p for p in job["all"] if p.node is not None and p.gone is None]
+            taken = [p for p in held if p in pods]
+            whole = job["state"] == "running" and len(held) - len(taken) < job["min"]
+            taken = held if whole else taken
             for other in taken:
                 self.leave(other, self.now + self.world["grace"])
             if whole:
                 job["state"] = "leaving"
+                for other in job["all"]:
+                    other.nominated = None
             done.append(job)
             self.evicted.append((job["id"], self.now, by["id"], len(taken), whole))
 
@@ -119,7 +123,7 @@ class Cluster:
             fit = shares or sorted(fit, key=lambda f: (f[0].idle(), f[0].number))
         node, devices = (own or fit)[0]
         self.bind(pod, node, devices)
-        if all(p.node is not None and p.gone is None for p in pod.job["all"]):
+        if pod.job["state"] == "pending" and sum(p.node is not None and p.gone is None for p in pod.job["all"]) >= pod.job["min"]:
             pod.job.update(state="running", start=self.now, end=self.now + pod.job["run_ms"])
         return True
 
@@ -170,7 +174,7 @@ class Cluster:
     def cycle(self):
         again = True
         while again:
-            pods = [p for j in self.jobs if j["state"] == "pending" for p in j["all"] if p.node is None]
+            pods = [p for j in self.jobs if j["state"] in ("pending", "running") for p in j["all"] if p.node is None]
             pods.sort(key=lambda p: (-p.job["priority"], p.job["submit_ms"], p.job["id"], p.nominated is None))
             again = any(self.turn(p) for p in pods)
 
@@ -182,7 +186,9 @@ class Cluster:
         for job in self.jobs:
             if job["state"] == "running" and job["end"] == self.now:
                 for pod in job["all"]:
-                    self.remove(pod)
+                    pod.nominated = None
+                    if pod.node is not None:
+                        self.remove(pod)
                 job["state"], did = "done", True
         for job in self.jobs:
             for pod in [p for p in job["all"] if p.gone == self.now]:
@@ -210,17 +216,17 @@ class Cluster:
 
 
 def summed(evicted):
-    """by job, time and whether all of it went: pods, and for whom"""
+    """by job and time: pods, whether in the end all of it went, and for whom"""
     sums = {}
     for job, at, by, pods, whole in evicted:
-        before, names = sums.get((job, at, whole), (0, set()))
-        sums[job, at, whole] = (before + pods, names | {by})
+        before, went, names = sums.get((job, at), (0, False, set()))
+        sums[job, at] = (before + pods, went or whole, names | {by})
     return sums
 
 
 def is_same(mine, its):
     """what a job loses in one decision for several jobs is one row of a run, which names one of them"""
-    return mine.keys() == its.keys() and all(mine[k][0] == its[k][0] and its[k][1] <= mine[k][1] for k in mine)
+    return mine.keys() == its.keys() and all(mine[k][:2] == its[k][:2] and its[k][2] <= mine[k][2] for k in mine)
 
 
 def draw_world(seed):
@@ -229,7 +235,7 @@ def draw_world(seed):
     alike = draw.random() < 0.4  # then pods on nodes in a row are one placement
     if alike:
         nodes = draw.randint(2, 6) * [(draw.choice([1, 2]), 16)]
-    parts, submit, jobs = draw.random() < 0.4, 0, []
+    parts, elastic, submit, jobs = draw.random() < 0.4, draw.random() < 0.5, 0, []
     largest, gpus = max(g for g, _ in nodes), sum(g for g, _ in nodes)
     priorities = draw.choice([[0, 1], [50, 100, 125], [1, 2, 3, 4, 5], [-5, 0, 1000000]])
     for number in range(draw.randint(3, 22)):
@@ -238,7 +244,8 @@ def draw_world(seed):
         pods = draw.choice([1, 1, 1, 2, 3]) if each * 3 <= gpus else 1
         pods = draw.choice([1, len(nodes)]) if alike and each == largest else pods
         part = draw.choice([0, 20, 30, 50, 70]) if parts and each == 1 else 0
-        jobs.append({"id": number, "submit_ms": submit * 1000, "run_ms": 1000 * draw.choice([draw.randint(1, 300), 60]), "pods": pods,
+        least = draw.randint(1, pods) if elastic else pods
+        jobs.append({"id": number, "min": least, "submit_ms": submit * 1000, "run_ms": 1000 * draw.choice([draw.randint(1, 300), 60]), "pods": pods,
                      "gpus": each, "part": part, "cpu": draw.choice([0, 1, 1, 2, 4]), "queue": draw.choice(NAMES),
                      "priority": draw.choice(priorities)})
     limits = {q: draw.randint(largest * 3, gpus * 3) for q in NAMES if draw.random() < 0.3 and gpus >= largest * 3}
@@ -249,9 +256,9 @@ def draw_world(seed):
 def write_world(world):
     with open("trace.csv", "w", encoding="utf-8") as file:
         rows = csv.writer(file)
-        rows.writerow("job submit_s run_s pods gpus_per_pod gpu_fraction cpu_milli priority queue".split())
+        rows.writerow("job submit_s run_s pods min_pods gpus_per_pod gpu_fraction cpu_milli priority queue".split())
         for j in world["jobs"]:
-            rows.writerow([j["id"], j["submit_ms"] // 1000, j["run_ms"] // 1000, j["pods"], "" if j["part"] else j["gpus"],
+            rows.writerow([j["id"], j["submit_ms"] // 1000, j["run_ms"] // 1000, j["pods"], j["min"], "" if j["part"] else j["gpus"],
                            j["part"] / 100 if j["part"] else "", 1000 * j["cpu"], j["priority"], j["queue"]])
     with open("run.yaml", "w", encoding="utf-8") as file:
         pools = [(len(world["nodes"]), *world["nodes"][0])] if world["alike"] else [(1, *node) for node in world["nodes"]]
