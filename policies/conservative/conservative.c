@@ -13,6 +13,7 @@
 #include "conservative_bounds.h"
 #include "conservative_course.h"
 
+#include "../lanes/barred.h"
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 
@@ -68,6 +69,7 @@ struct conservative {
     struct bounds bounds; /* found in this pass */
     struct orr_scaling scaling;
     struct orr_placer *placer;
+    struct orr_barred barred;
 };
 
 static const struct orr_param conservative_rows[] = {
@@ -104,6 +106,7 @@ static void conservative_close(void *state)
     conservative_bounds_close(&c->bounds);
     orr_free(c->scaling.lined);
     orr_placer_close(c->placer);
+    orr_free(c->barred.jobs);
     orr_free(c);
 }
 
@@ -214,6 +217,9 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
     }
     if (event == ORR_JOB_ENDED || event == ORR_JOB_REQUEUED) {
         remove_running(c, view->now, job);
+    }
+    if (orr_barred_event(&c->barred, c->placer, event, job)) {
+        return;
     }
     const bool waits =
         view->jobs[job].phase == ORR_JOB_WITHDRAWN || orr_scaling_is_lined(&c->scaling, job);
@@ -579,6 +585,7 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
         c->waiting[kept++] = *r;
     }
     c->waiting_count = kept;
+    orr_barred_explain(&c->barred, c->placer, view, txn);
     conservative_bounds_clear(&c->bounds);
 }
 

@@ -14,6 +14,7 @@
  *
  * Size is GPUs of the whole cluster: a reservation does not look at nodes, so on nodes of several
  * GPUs fragmentation may still delay the head. */
+#include "../lanes/barred.h"
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 #include "easy_line.h"
@@ -61,6 +62,7 @@ struct easy {
     uint32_t running_count, running_capacity;
     struct orr_scaling scaling;
     struct orr_placer *placer;
+    struct orr_barred barred;
 };
 
 static const char *const variant_names[] = {"reference", "unguarded", "no_spare", NULL};
@@ -99,6 +101,7 @@ static void easy_close(void *state)
     orr_free(easy->running);
     orr_free(easy->scaling.lined);
     orr_placer_close(easy->placer);
+    orr_free(easy->barred.jobs);
     orr_free(easy);
 }
 
@@ -205,6 +208,9 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
     if ((event == ORR_JOB_ENDED || event == ORR_JOB_REQUEUED) &&
         view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
         remove_release(easy, view->jobs[job].start_ms + view->specs[job].estimate_ms, job);
+    }
+    if (orr_barred_event(&easy->barred, easy->placer, event, job)) {
+        return;
     }
     if (event == ORR_JOB_ENDED &&
         (view->jobs[job].phase == ORR_JOB_WITHDRAWN || orr_scaling_is_lined(&easy->scaling, job))) {
@@ -490,6 +496,7 @@ static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn 
         (void)is_served(easy, view, pass.head);
     }
     explain_fresh(&pass);
+    orr_barred_explain(&easy->barred, easy->placer, view, txn);
 }
 
 static uint32_t easy_heeds(const void *params)
