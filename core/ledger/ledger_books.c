@@ -97,7 +97,7 @@ static uint32_t fit_in(const struct orr_ledger *ledger, uint32_t node,
 {
     uint32_t tasks = orr_books__tasks_in(room, request);
     if (tasks > 0 &&
-        orr_books__is_sharing(request)) { /* one at a time: each may change what is shared */
+        orr_request_shares(request)) { /* one at a time: each may change what is shared */
         tasks = sharing_fits(ledger, node, request, room) ? 1 : 0;
     }
     return tasks;
@@ -149,7 +149,7 @@ static bool devices_fit(const struct orr_ledger *ledger, const struct orr_reques
     uint64_t fresh = devices & ledger->free_devices[node], rest = devices & ~fresh;
     const int32_t opens = __builtin_popcountll(fresh);
     const int32_t reserves =
-        orr_books__is_sharing(request) ? opens * orr_books__reservations(ledger, type) : 0;
+        orr_request_shares(request) ? opens * orr_books__reservations(ledger, type) : 0;
     const struct orr_room room = unclaimed(ledger, node);
     if (type->gpus > ORR_DEVICE_MASK_MAX ||
         (uint32_t)__builtin_popcountll(devices) != request->devices || opens > room.gpus ||
@@ -159,7 +159,7 @@ static bool devices_fit(const struct orr_ledger *ledger, const struct orr_reques
     if (rest == 0) {
         return true;
     }
-    if (!orr_books__is_sharing(request) || (rest >> (type->gpus - 1)) > 1) {
+    if (!orr_request_shares(request) || (rest >> (type->gpus - 1)) > 1) {
         return false;
     }
     return (rest & ~orr_ledger_shared_with_room(ledger, node, request)) == 0;
@@ -187,7 +187,7 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
     }
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     int32_t before = ledger->idle[node].gpus;
-    if (orr_books__is_sharing(request)) {
+    if (orr_request_shares(request)) {
         if (!given) {
             placement->devices = orr_books__pick_shared(ledger, node, request);
         }
@@ -264,7 +264,7 @@ static void give_node(struct orr_ledger *ledger, const struct orr_request *reque
                       uint64_t devices, uint32_t tasks)
 {
     int32_t before = ledger->idle[node].gpus;
-    if (orr_books__is_sharing(request)) {
+    if (orr_request_shares(request)) {
         orr_books__charge_devices(ledger, request, node, devices, -1);
     } else {
         *orr_books__unheld_devices(ledger, node) |= devices;
@@ -330,7 +330,7 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
          q = ledger->world.queues->queues[q].parent) {
         ledger->use[q].rounding_mgpu += rounding_mgpu;
     }
-    if ((orr_books__is_sharing(request) && request->devices > 1) || request->instances > 0) {
+    if ((orr_request_shares(request) && request->devices > 1) || request->instances > 0) {
         const bool first = request->instances == 0; /* its first device is metered */
         const int64_t unmetered =
             first ? mgpu - tasks * orr_request_portion_mgpu(request, type) : mgpu;

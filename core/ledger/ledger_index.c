@@ -308,8 +308,7 @@ uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_r
     if (request->instances > 0) {
         return by_instances(ledger, request, tasks, false);
     }
-    bool shares = request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-    if (shares) {
+    if (orr_request_shares(request)) {
         uint32_t node = first_shared(ledger, request, tasks);
         if (node != ORR_NONE) {
             return node;

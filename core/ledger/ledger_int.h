@@ -28,8 +28,6 @@ void orr_books__give(struct orr_ledger *ledger, const struct orr_request *reques
                      const struct orr_placement *placement);
 /* The room one placement takes of a node, whole devices it alone uses counted in gpus. */
 struct orr_room orr_books__room(const struct orr_request *request, uint32_t tasks);
-/* Does it take parts of devices? */
-bool orr_books__is_sharing(const struct orr_request *request);
 /* The fullest shared devices with room, else the lowest free ones, as many as the task has. */
 uint64_t orr_books__pick_shared(const struct orr_ledger *ledger, uint32_t node,
                                 const struct orr_request *request);

@@ -11,11 +11,6 @@
 
 #define PARTS_OF_MIB 10 /* a thousandth of a hundred MiB is a whole number of them */
 
-bool orr_books__is_sharing(const struct orr_request *request)
-{
-    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-}
-
 int64_t orr_device_memory_mib(const struct orr_node_type *type)
 {
     return type->gpu_memory_mib - type->gpu_memory_mib % 100;

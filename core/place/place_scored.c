@@ -116,24 +116,20 @@ static int64_t total_free(struct orr_placer *placer, uint32_t node)
     return sum;
 }
 
-static bool shares(const struct orr_request *request)
-{
-    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-}
-
 static struct asked asked_of(const struct orr_ledger *ledger, const struct orr_request *request,
                              uint32_t node)
 {
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);
     const bool apart = type->gpus <= 64;
-    return (struct asked){
-        .request = request,
-        .node = node,
-        .portion = orr_request_portion_mgpu(request, type),
-        .roomy = !apart ? 0
-                        : ledger->free_devices[node] |
-                              (shares(request) ? orr_ledger_shared_with_room(ledger, node, request)
-                                               : 0)};
+    return (struct asked){.request = request,
+                          .node = node,
+                          .portion = orr_request_portion_mgpu(request, type),
+                          .roomy =
+                              !apart ? 0
+                                     : ledger->free_devices[node] |
+                                           (orr_request_shares(request)
+                                                ? orr_ledger_shared_with_room(ledger, node, request)
+                                                : 0)};
 }
 
 /* --- scores --- */
@@ -313,7 +309,7 @@ static struct worth by_fragmentation(struct orr_placer *placer, const struct ask
     if (gpus > 64) { /* devices are only counted: all of them look alike */
         return (struct worth){.score = MAX_SCORE / 2};
     }
-    if (shares(asked->request) && asked->request->devices == 1) {
+    if (orr_request_shares(asked->request) && asked->request->devices == 1) {
         return best_device(placer, asked, before);
     }
     return (struct worth){
@@ -454,7 +450,7 @@ static void refresh(struct orr_placer *placer, struct kind *kind)
 static uint64_t any_device(struct orr_placer *placer, const struct kind *kind, uint32_t node,
                            struct orr_rng *rng)
 {
-    if (!shares(&kind->request) || kind->request.devices != 1) {
+    if (!orr_request_shares(&kind->request) || kind->request.devices != 1) {
         return 0;
     }
     uint64_t roomy = asked_of(placer->ledger, &kind->request, node).roomy;

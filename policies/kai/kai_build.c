@@ -264,7 +264,7 @@ static void add_asks(const struct orr_view *view, struct orr_session *session,
         spans = spans || is_held_together(shape);
         for (uint32_t g = 0; g < shape->group_count; g++) {
             const struct orr_request *r = &shape->groups[g].request;
-            bool shared = r->gpu_ask == ORR_GPU_FRACTION || r->gpu_ask == ORR_GPU_MEMORY;
+            bool shared = orr_request_shares(r);
             struct orr_ask ask = {
                 .kind = r->instances > 0 ? ORR_ASK_MIG : r->gpu_ask,
                 .devices = shared ? r->devices : 0,

@@ -57,17 +57,12 @@ static bool misses_level(const struct orr_kai *kai, uint32_t job)
     return misses && session->rules.strict_v017;
 }
 
-static bool is_sharing(const struct orr_request *request)
-{
-    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-}
-
 /* A pod that shares a device is tried by KAI where two slots are free. */
 static uint32_t room_for(const struct orr_view *view, uint32_t node,
                          const struct orr_request *request)
 {
     const struct orr_ledger *ledger = view->ledger;
-    const bool open = !is_sharing(request) || ledger->idle[node].pods >= 2;
+    const bool open = !orr_request_shares(request) || ledger->idle[node].pods >= 2;
     return open ? orr_ledger_room_for(ledger, node, request) : 0;
 }
 
@@ -221,11 +216,8 @@ static enum orr_reason bound_on_nodes(const struct orr_kai *kai, const struct or
 {
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
     struct orr_proof proof;
-    bool shares = false;
-    for (uint32_t g = 0; g < shape->group_count; g++) {
-        shares = shares || is_sharing(&shape->groups[g].request);
-    }
-    if (!shares || !kai->params.plugins.proportion || !kai->params.plugins.predicates) {
+    if (!orr_shape_shares(shape) || !kai->params.plugins.proportion ||
+        !kai->params.plugins.predicates) {
         return ORR_REASON_NONE;
     }
     return passes_bound(kai, view, job, true, false, &proof) ? ORR_REASON_OVER_LIMIT

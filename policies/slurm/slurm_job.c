@@ -27,12 +27,8 @@ uint32_t orr_slurm__assoc_of(struct slurm *slurm, const struct orr_view *view, u
 static bool is_core_placed(const struct orr_view *view, uint32_t job)
 {
     const struct orr_shape *shape = slurm_shape(view, job);
-    bool shares = false;
-    for (uint32_t g = 0; g < shape->group_count; g++) {
-        const uint8_t ask = shape->groups[g].request.gpu_ask;
-        shares = shares || ask == ORR_GPU_FRACTION || ask == ORR_GPU_MEMORY;
-    }
-    return shares || shape->set_count > 0 || orr_shape_is_bound(shape) || view->specs[job].scales;
+    return orr_shape_shares(shape) || shape->set_count > 0 || orr_shape_is_bound(shape) ||
+           view->specs[job].scales;
 }
 
 static void read_amounts(const struct orr_view *view, uint32_t job, struct slurm_job *j)

@@ -237,16 +237,6 @@ static void set_gone(struct search *search, uint32_t first, uint32_t count, bool
     search->nodes_changed = true;
 }
 
-static bool shares_devices(const struct orr_shape *shape)
-{
-    bool shares = false;
-    for (uint32_t g = 0; g < shape->group_count; g++) {
-        const uint8_t ask = shape->groups[g].request.gpu_ask;
-        shares = shares || ask == ORR_GPU_FRACTION || ask == ORR_GPU_MEMORY;
-    }
-    return shares;
-}
-
 /* Where do shared devices take pod slots? Returns whether any job is of such a shard and shares:
  * rows are read, and rejected, as if none did. */
 static bool find_reserves(struct search *search)
@@ -262,7 +252,7 @@ static bool find_reserves(struct search *search)
     }
     for (uint32_t s = 0; s < world->shapes.count; s++) {
         const struct orr_shape *shape = &world->shapes.shapes[s];
-        any = any || (search->reserves[shape->groups[0].request.shard] && shares_devices(shape));
+        any = any || (search->reserves[shape->groups[0].request.shard] && orr_shape_shares(shape));
     }
     return any;
 }

@@ -109,6 +109,12 @@ static inline uint32_t orr_request_units(const struct orr_request *request)
     return request->instances > 0 ? request->instances : request->devices;
 }
 
+/* Does a task ask a part of each of its devices, which others may have the rest of? */
+static inline bool orr_request_shares(const struct orr_request *request)
+{
+    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
+}
+
 struct orr_task_group {
     struct orr_request request;
     uint32_t count; /* equal tasks */
@@ -173,6 +179,15 @@ uint32_t orr_shapes_put_sets(struct orr_shapes *shapes, const struct orr_task_gr
 bool orr_shape_satisfied(const struct orr_shape *shape, const uint32_t *tasks_of_group);
 /* Must, or should, its tasks be in one domain together, or those of a part of it? */
 bool orr_shape_is_bound(const struct orr_shape *shape);
+/* Does a task of one of its groups ask parts of devices (orr_request_shares)? */
+static inline bool orr_shape_shares(const struct orr_shape *shape)
+{
+    bool shares = false;
+    for (uint32_t g = 0; g < shape->group_count && !shares; g++) {
+        shares = orr_request_shares(&shape->groups[g].request);
+    }
+    return shares;
+}
 /* Does it, or one of its sets, ask for slices? */
 bool orr_shape_has_slices(const struct orr_shape *shape);
 /* The least of a resource (milli-CPU, bytes, milli-GPU; memory asks count 0) that a gang of this
