@@ -11,7 +11,7 @@
  * Size is GPUs of the whole cluster, as under easy: a job that is due and finds no nodes keeps what
  * it has reserved, and is tried again at the next pass. */
 #include "conservative_bounds.h"
-#include "conservative_course.h"
+#include "conservative_profile.h"
 
 #include "../lanes/barred.h"
 #include "../lanes/scaling.h"
@@ -28,7 +28,7 @@ struct conservative_params {
 /* Of more gains bounds alone say where to look. */
 enum { GAINS_LOOKED_AT = 8 };
 
-struct charge {         /* what the courses count for a job */
+struct charge {         /* what the profiles count for a job */
     orr_ms from, until; /* from ORR_MS_NEVER: nothing */
     struct orr_gpus gpus;
 };
@@ -49,7 +49,7 @@ struct running {
 struct gain { /* more is free of a kind for a while */
     orr_ms from, until;
     uint32_t kind;
-    int64_t most; /* that is free then, as of so many changes of the course */
+    int64_t most_mgpu; /* that is free then, as of so many changes of the profile */
     uint64_t changes;
 };
 
@@ -59,14 +59,15 @@ struct conservative {
     uint32_t waiting_count, waiting_capacity;
     struct running *running;
     uint32_t running_count, running_capacity;
-    struct course courses[ORR_GPU_KINDS]; /* with all charges, from the first cycle on */
-    uint32_t kinds;                       /* of them, that the cluster has */
-    struct orr_gpus base;                 /* what would be free if nobody ran */
-    struct gain *gains;                   /* since the begin of the last pass */
+    struct conservative_profile
+        profiles[ORR_GPU_KINDS]; /* with all charges, from the first cycle on */
+    uint32_t kinds;              /* of them, that the cluster has */
+    struct orr_gpus base;        /* what would be free if nobody ran */
+    struct gain *gains;          /* since the begin of the last pass */
     uint32_t gain_count, gain_capacity;
     struct charge *left; /* of jobs that scale and were served: charged until the next cycle */
     uint32_t left_count, left_capacity;
-    struct bounds bounds; /* found in this pass */
+    struct conservative_bounds bounds; /* found in this pass */
     struct orr_scaling scaling;
     struct orr_placer *placer;
     struct orr_barred barred;
@@ -87,7 +88,7 @@ static enum orr_status conservative_open(const struct orr_host *host, const void
     c->placer = orr_placer_open(&c->params.placer, view->ledger, view->seed);
     c->kinds = 1 + view->cluster->mig_profiles.count;
     for (uint32_t k = 0; k < c->kinds; k++) {
-        conservative_course_begin(&c->courses[k], view->now, 0);
+        orr_conservative__profile_begin(&c->profiles[k], view->now, 0);
     }
     *state = c;
     return ORR_OK;
@@ -99,11 +100,11 @@ static void conservative_close(void *state)
     orr_free(c->waiting);
     orr_free(c->running);
     for (uint32_t k = 0; k < c->kinds; k++) {
-        orr_free(c->courses[k].steps);
+        orr_free(c->profiles[k].steps);
     }
     orr_free(c->gains);
     orr_free(c->left);
-    conservative_bounds_close(&c->bounds);
+    orr_conservative__bounds_close(&c->bounds);
     orr_free(c->scaling.lined);
     orr_placer_close(c->placer);
     orr_free(c->barred.jobs);
@@ -112,9 +113,9 @@ static void conservative_close(void *state)
 
 /* --- charges --- */
 
-static struct course_span span_of(const struct charge *charge, uint32_t kind)
+static struct conservative_span span_of(const struct charge *charge, uint32_t kind)
 {
-    return (struct course_span){charge->from, charge->until, charge->gpus.mgpu[kind]};
+    return (struct conservative_span){charge->from, charge->until, charge->gpus.mgpu[kind]};
 }
 
 static void note_gain(struct conservative *c, uint32_t kind, orr_ms from, orr_ms until)
@@ -128,8 +129,8 @@ static void note_gain(struct conservative *c, uint32_t kind, orr_ms from, orr_ms
 static void take(struct conservative *c, const struct charge *charge)
 {
     for (uint32_t k = 0; k < c->kinds && charge->from < charge->until; k++) {
-        const struct course_span span = span_of(charge, k);
-        conservative_course_charge(&c->courses[k], &span, 1);
+        const struct conservative_span span = span_of(charge, k);
+        orr_conservative__profile_charge(&c->profiles[k], &span, 1);
     }
 }
 
@@ -137,12 +138,12 @@ static void take(struct conservative *c, const struct charge *charge)
 static void give_back(struct conservative *c, orr_ms now, struct charge *charge)
 {
     for (uint32_t k = 0; k < c->kinds && charge->from < ORR_MS_NEVER; k++) {
-        struct course_span span = span_of(charge, k);
+        struct conservative_span span = span_of(charge, k);
         span.from = span.from > now ? span.from : now;
-        conservative_course_charge(&c->courses[k], &span, -1);
+        orr_conservative__profile_charge(&c->profiles[k], &span, -1);
         if (span.mgpu != 0) {
             note_gain(c, k, span.from, span.until);
-            conservative_bounds_ease(&c->bounds, now, k, span.from);
+            orr_conservative__bounds_ease(&c->bounds, now, k, span.from);
         }
     }
     charge->from = charge->until = ORR_MS_NEVER;
@@ -202,7 +203,7 @@ static struct running *add_running(struct conservative *c, const struct orr_view
     c->running = ORR_ROOM_FOR_ONE(c->running, c->running_count, c->running_capacity);
     struct running *running = &c->running[c->running_count++];
     *running = (struct running){.job = job,
-                                .until = course_later(view->now, lasts(view, job)),
+                                .until = orr_conservative__later(view->now, lasts(view, job)),
                                 .charge = {.from = ORR_MS_NEVER, .until = ORR_MS_NEVER}};
     return running;
 }
@@ -236,7 +237,7 @@ static void conservative_node(void *state, const struct orr_view *view, uint32_t
     orr_scaling_node(&((struct conservative *)state)->scaling, view);
 }
 
-/* --- the courses as of now --- */
+/* --- profiles as of now --- */
 
 /* What would be free if nobody ran: nodes come and go. */
 static void charge_base(struct conservative *c, const struct orr_view *view)
@@ -248,11 +249,7 @@ static void charge_base(struct conservative *c, const struct orr_view *view)
     }
     for (uint32_t k = 0; k < c->kinds; k++) {
         const int64_t more = base.mgpu[k] - c->base.mgpu[k];
-        struct course *course = &c->courses[k];
-        for (uint32_t i = 0; i < course->count && more != 0; i++) {
-            course->steps[i].free += more;
-        }
-        course->changes += more != 0;
+        orr_conservative__profile_raise(&c->profiles[k], more);
         if (more > 0) {
             note_gain(c, k, view->now, ORR_MS_NEVER);
         }
@@ -288,7 +285,7 @@ static void charge_reserved(struct conservative *c, const struct orr_view *view,
     }
     const struct orr_gpus size = orr_scaling_step(view, r->job);
     const orr_ms from = charge->from > view->now ? charge->from : view->now;
-    const orr_ms until = course_later(from, lasts(view, r->job));
+    const orr_ms until = orr_conservative__later(from, lasts(view, r->job));
     if (same_gpus(&size, &charge->gpus)) {
         const struct charge more = {charge->until > from ? charge->until : from, until, size};
         take(c, &more);
@@ -320,7 +317,7 @@ static bool holds(const struct conservative *c)
 {
     bool holds = true;
     for (uint32_t k = 0; k < c->kinds; k++) {
-        holds = holds && conservative_course_least(&c->courses[k]) >= 0;
+        holds = holds && orr_conservative__profile_least_mgpu(&c->profiles[k]) >= 0;
     }
     return holds;
 }
@@ -329,7 +326,7 @@ static void bring_up_to_date(struct conservative *c, const struct orr_view *view
 {
     forget_gains(c);
     for (uint32_t k = 0; k < c->kinds; k++) {
-        conservative_course_advance(&c->courses[k], view->now);
+        orr_conservative__profile_advance(&c->profiles[k], view->now);
     }
     for (; c->left_count > 0; c->left_count--) {
         give_back(c, view->now, &c->left[c->left_count - 1]);
@@ -347,7 +344,7 @@ static void bring_up_to_date(struct conservative *c, const struct orr_view *view
 static void charge_anew(struct conservative *c, const struct orr_view *view)
 {
     for (uint32_t k = 0; k < c->kinds; k++) {
-        conservative_course_begin(&c->courses[k], view->now, c->base.mgpu[k]);
+        orr_conservative__profile_begin(&c->profiles[k], view->now, c->base.mgpu[k]);
     }
     for (uint32_t i = 0; i < c->running_count; i++) {
         c->running[i].charge.from = view->now;
@@ -367,10 +364,10 @@ static orr_ms earliest(const struct conservative *c, orr_ms from, orr_ms before,
 {
     orr_ms at = from;
     for (uint32_t k = 0, agree = 0; agree < c->kinds && at < before; k = (k + 1) % c->kinds) {
-        const struct course_span span = span_of(own, k);
+        const struct conservative_span span = span_of(own, k);
         const orr_ms of_kind = gpus->mgpu[k] > 0
-                                   ? conservative_course_earliest(&c->courses[k], at, before,
-                                                                  gpus->mgpu[k], lasts, &span)
+                                   ? orr_conservative__profile_earliest(&c->profiles[k], at, before,
+                                                                        gpus->mgpu[k], lasts, &span)
                                    : at;
         agree = of_kind > at ? 1 : agree + 1;
         at = of_kind;
@@ -384,9 +381,9 @@ static orr_ms bound_of(const struct conservative *c, orr_ms now, const struct or
 {
     orr_ms until = now;
     for (uint32_t k = 0; k < c->kinds; k++) {
-        const orr_ms of_kind =
-            gpus->mgpu[k] > 0 ? conservative_bounds_of(&c->bounds, now, k, gpus->mgpu[k], lasts)
-                              : now;
+        const orr_ms of_kind = gpus->mgpu[k] > 0 ? orr_conservative__bounds_of(&c->bounds, now, k,
+                                                                               gpus->mgpu[k], lasts)
+                                                 : now;
         until = of_kind > until ? of_kind : until;
     }
     return until;
@@ -401,7 +398,8 @@ static void note_bound(struct conservative *c, const struct reservation *r, orr_
         kinds += r->charge.gpus.mgpu[k] > 0;
     }
     if (kinds == 1) { /* of several it is not known which is short */
-        conservative_bounds_add(&c->bounds, kind, r->charge.gpus.mgpu[kind], lasts, r->charge.from);
+        orr_conservative__bounds_add(&c->bounds, kind, r->charge.gpus.mgpu[kind], lasts,
+                                     r->charge.from);
     }
 }
 
@@ -412,20 +410,20 @@ static void find_time(struct conservative *c, const struct orr_view *view, struc
     const orr_ms needs = lasts(view, r->job);
     const orr_ms at =
         earliest(c, bound_of(c, view->now, &size, needs), ORR_MS_NEVER, &size, needs, &r->charge);
-    r->charge = (struct charge){at, course_later(at, needs), size};
+    r->charge = (struct charge){at, orr_conservative__later(at, needs), size};
     take(c, &r->charge);
 }
 
 /* --- compression --- */
 
-static int64_t most_of(struct conservative *c, struct gain *gain)
+static int64_t most_mgpu_of(struct conservative *c, struct gain *gain)
 {
-    const struct course *course = &c->courses[gain->kind];
-    if (gain->changes != course->changes) {
-        gain->most = conservative_course_most(course, gain->from, gain->until);
-        gain->changes = course->changes;
+    const struct conservative_profile *profile = &c->profiles[gain->kind];
+    if (gain->changes != profile->changes) {
+        gain->most_mgpu = orr_conservative__profile_most_mgpu(profile, gain->from, gain->until);
+        gain->changes = profile->changes;
     }
-    return gain->most;
+    return gain->most_mgpu;
 }
 
 /* The times at which a reservation may begin sooner, as it could not before the gains that it has
@@ -445,29 +443,37 @@ static void look_at_gains(struct conservative *c, orr_ms now, struct reservation
         const int64_t mgpu = own->gpus.mgpu[gain->kind];
         const bool reaches = own->from < gain->until && own->until > gain->from;
         if (mgpu > 0 && first < end && (first < *from || end > *before) &&
-            (reaches || most_of(c, gain) >= mgpu)) {
+            (reaches || most_mgpu_of(c, gain) >= mgpu)) {
             *from = first < *from ? first : *from;
             *before = end > *before ? end : *before;
         }
     }
 }
 
-/* From `last` on it would reach into the room that it has. Sooner than that it begins behind the
- * bounds; from then on only if there is room just before its time as well. */
+/* Is less free of a kind at a time than is asked of it? */
+static bool is_short(const struct conservative *c, const struct orr_gpus *gpus, orr_ms at)
+{
+    bool is_any = false;
+    for (uint32_t k = 0; k < c->kinds && !is_any; k++) {
+        is_any = gpus->mgpu[k] > 0 &&
+                 orr_conservative__profile_free_mgpu(&c->profiles[k], at) < gpus->mgpu[k];
+    }
+    return is_any;
+}
+
+/* Bounds the times at which a reservation may begin sooner: from `last` on it would reach into the
+ * room that it has. Sooner than that it begins behind the bounds; from then on only if there is
+ * room just before its time as well. */
 static void narrow(const struct conservative *c, orr_ms now, const struct charge *own, orr_ms needs,
                    orr_ms *from, orr_ms *before)
 {
     const orr_ms last = needs < own->from - now ? own->from - needs + 1 : now;
     const orr_ms bound = bound_of(c, now, &own->gpus, needs);
     const orr_ms least = bound < last ? bound : last;
-    bool short_of_any = false;
-    for (uint32_t k = 0; k<c->kinds && * before> last; k++) {
-        short_of_any = short_of_any || (own->gpus.mgpu[k] > 0 &&
-                                        conservative_course_free(&c->courses[k], own->from - 1) <
-                                            own->gpus.mgpu[k]);
-    }
     *from = least > *from ? least : *from;
-    *before = short_of_any ? last : *before;
+    if (*before > last && is_short(c, &own->gpus, own->from - 1)) {
+        *before = last;
+    }
 }
 
 static void bring_forward(struct conservative *c, const struct orr_view *view,
@@ -485,7 +491,7 @@ static void bring_forward(struct conservative *c, const struct orr_view *view,
     const orr_ms at = from < before ? earliest(c, from, before, &r->charge.gpus, needs, &r->charge)
                                     : ORR_MS_NEVER;
     if (at < ORR_MS_NEVER) {
-        const struct charge sooner = {at, course_later(at, needs), r->charge.gpus};
+        const struct charge sooner = {at, orr_conservative__later(at, needs), r->charge.gpus};
         give_back(c, view->now, &r->charge);
         r->charge = sooner;
         take(c, &r->charge);
@@ -586,7 +592,7 @@ static void conservative_cycle(void *state, const struct orr_view *view, struct 
     }
     c->waiting_count = kept;
     orr_barred_explain(&c->barred, c->placer, view, txn);
-    conservative_bounds_clear(&c->bounds);
+    orr_conservative__bounds_clear(&c->bounds);
 }
 
 const struct orr_policy orr_policy_conservative = {

@@ -5,7 +5,7 @@
 
 #include <orrery/base/mem.h>
 
-void conservative_bounds_close(struct bounds *bounds)
+void orr_conservative__bounds_close(struct conservative_bounds *bounds)
 {
     for (uint32_t s = 0; s < bounds->count; s++) {
         orr_free(bounds->sizes[s].bounds);
@@ -13,7 +13,7 @@ void conservative_bounds_close(struct bounds *bounds)
     orr_free(bounds->sizes);
 }
 
-void conservative_bounds_clear(struct bounds *bounds)
+void orr_conservative__bounds_clear(struct conservative_bounds *bounds)
 {
     for (uint32_t s = 0; s < bounds->count; s++) {
         bounds->sizes[s].count = 0;
@@ -32,8 +32,8 @@ static uint32_t longer_than(const struct size_bounds *size, orr_ms lasts)
     return low;
 }
 
-orr_ms conservative_bounds_of(const struct bounds *bounds, orr_ms now, uint32_t kind, int64_t mgpu,
-                              orr_ms lasts)
+orr_ms orr_conservative__bounds_of(const struct conservative_bounds *bounds, orr_ms now,
+                                   uint32_t kind, int64_t mgpu, orr_ms lasts)
 {
     orr_ms until = now;
     for (uint32_t s = 0; s < bounds->count; s++) {
@@ -48,7 +48,7 @@ orr_ms conservative_bounds_of(const struct bounds *bounds, orr_ms now, uint32_t 
     return until;
 }
 
-static struct size_bounds *size_of(struct bounds *bounds, uint32_t kind, int64_t mgpu)
+static struct size_bounds *size_of(struct conservative_bounds *bounds, uint32_t kind, int64_t mgpu)
 {
     uint32_t s = 0;
     while (s < bounds->count && (bounds->sizes[s].kind != kind || bounds->sizes[s].mgpu != mgpu)) {
@@ -61,8 +61,8 @@ static struct size_bounds *size_of(struct bounds *bounds, uint32_t kind, int64_t
     return &bounds->sizes[s];
 }
 
-void conservative_bounds_add(struct bounds *bounds, uint32_t kind, int64_t mgpu, orr_ms lasts,
-                             orr_ms until)
+void orr_conservative__bounds_add(struct conservative_bounds *bounds, uint32_t kind, int64_t mgpu,
+                                  orr_ms lasts, orr_ms until)
 {
     struct size_bounds *size = size_of(bounds, kind, mgpu);
     uint32_t at = longer_than(size, lasts), end = at;
@@ -81,7 +81,8 @@ void conservative_bounds_add(struct bounds *bounds, uint32_t kind, int64_t mgpu,
     size->bounds[at] = (struct bound){lasts, until};
 }
 
-void conservative_bounds_ease(struct bounds *bounds, orr_ms now, uint32_t kind, orr_ms from)
+void orr_conservative__bounds_ease(struct conservative_bounds *bounds, orr_ms now, uint32_t kind,
+                                   orr_ms from)
 {
     for (uint32_t s = 0; s < bounds->count; s++) {
         struct size_bounds *size = &bounds->sizes[s];

@@ -18,21 +18,22 @@ struct size_bounds { /* of so much of a kind: the longer, the later; others say 
     uint32_t count, capacity;
 };
 
-struct bounds { /* by kind and size */
+struct conservative_bounds { /* by kind and size */
     struct size_bounds *sizes;
     uint32_t count, capacity;
 };
 
-void conservative_bounds_close(struct bounds *bounds);
+void orr_conservative__bounds_close(struct conservative_bounds *bounds);
 /* Nothing is known. */
-void conservative_bounds_clear(struct bounds *bounds);
+void orr_conservative__bounds_clear(struct conservative_bounds *bounds);
 /* The time before which it is not free; `now`: nothing is known. */
-orr_ms conservative_bounds_of(const struct bounds *bounds, orr_ms now, uint32_t kind, int64_t mgpu,
-                              orr_ms lasts);
+orr_ms orr_conservative__bounds_of(const struct conservative_bounds *bounds, orr_ms now,
+                                   uint32_t kind, int64_t mgpu, orr_ms lasts);
 /* That was found. */
-void conservative_bounds_add(struct bounds *bounds, uint32_t kind, int64_t mgpu, orr_ms lasts,
-                             orr_ms until);
+void orr_conservative__bounds_add(struct conservative_bounds *bounds, uint32_t kind, int64_t mgpu,
+                                  orr_ms lasts, orr_ms until);
 /* More of a kind is free from a time on: what would reach into that may be free sooner. */
-void conservative_bounds_ease(struct bounds *bounds, orr_ms now, uint32_t kind, orr_ms from);
+void orr_conservative__bounds_ease(struct conservative_bounds *bounds, orr_ms now, uint32_t kind,
+                                   orr_ms from);
 
 #endif
