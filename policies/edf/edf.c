@@ -136,12 +136,9 @@ static struct edf_task task_of(const struct edf *edf, const struct orr_view *vie
 /* Those with deadlines that count, in order, and behind them who else holds GPUs for a while. */
 static uint32_t list_tasks(struct edf *edf, const struct orr_view *view)
 {
-    const uint32_t waits = edf->walk.waiting.count;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < waits + edf->walk.running.count; i++) {
-        const uint32_t job =
-            i < waits ? edf->walk.waiting.jobs[i] : edf->walk.running.jobs[i - waits];
-        const struct edf_task task = task_of(edf, view, job);
+    for (uint32_t i = 0; i < orr_walk_count(&edf->walk); i++) {
+        const struct edf_task task = task_of(edf, view, orr_walk_job(&edf->walk, i));
         if (task.deadline != ORR_MS_NEVER || task.holds) {
             edf->tasks = ORR_ROOM_FOR_ONE(edf->tasks, count, edf->task_capacity);
             edf->tasks[count++] = task;

@@ -19,6 +19,7 @@
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
+#include "../walk/line.h"
 #include "../walk/rest.h"
 #include "../walk/services.h"
 #include "../walk/stand.h"
@@ -59,7 +60,7 @@ struct gavel {
     uint8_t *kind_of_node;         /* NOWHERE: no GPUs, or another shard's */
     struct gavel_job *jobs;
     uint32_t job_capacity;
-    uint32_t *active, active_count, active_capacity; /* as they came */
+    struct orr_walk_line active;
     struct pair *pairs;
     uint32_t pair_count, pair_capacity;
     uint32_t *turns, turn_count, turn_capacity; /* jobs as they were chosen in this round */
@@ -148,7 +149,7 @@ static void gavel_close(void *state)
     orr_stands_release(&gavel->stands);
     orr_free(gavel->kind_of_node);
     orr_free(gavel->jobs);
-    orr_free(gavel->active);
+    orr_free(gavel->active.jobs);
     orr_free(gavel->pairs);
     orr_free(gavel->turns);
     orr_free(gavel->queue_mgpu);
@@ -271,18 +272,11 @@ static void gavel_event(void *state, const struct orr_view *view, enum orr_job_e
     } else if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
         gavel->jobs =
             orr_zgrow(gavel->jobs, &gavel->job_capacity, view->job_count, sizeof *gavel->jobs);
-        gavel->active =
-            ORR_ROOM_FOR_ONE(gavel->active, gavel->active_count, gavel->active_capacity);
-        gavel->active[gavel->active_count++] = job;
+        orr_walk_line_append(&gavel->active, job);
         rate_job(gavel, view, job);
         gavel->changed = true;
     } else if (event == ORR_JOB_ENDED) {
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < gavel->active_count; i++) {
-            gavel->active[kept] = gavel->active[i];
-            kept += gavel->active[i] != job;
-        }
-        gavel->active_count = kept;
+        orr_walk_line_take_out(&gavel->active, job);
         gavel->changed = true;
     } else if (event == ORR_JOB_REQUEUED && is_for_good(gavel, view, job)) {
         gavel->changed = true; /* what it had is divided again, it too has a share */
@@ -305,8 +299,8 @@ static void gavel_queue(void *state, const struct orr_view *view, uint32_t queue
 static void account(struct gavel *gavel, const struct orr_view *view)
 {
     const double span = (double)(view->now - gavel->accounted_ms);
-    for (uint32_t i = 0; i < gavel->active_count && span > 0; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; i < gavel->active.count && span > 0; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         struct gavel_job *it = &gavel->jobs[job];
         for (uint32_t k = 0; k < gavel->kinds; k++) {
             it->due[k] += it->time[k] * span;
@@ -349,8 +343,8 @@ static void list_gpus(const struct gavel *gavel, const struct orr_view *view, do
             gpus[gavel->kind_of_node[n]] += orr_cluster_type(view->cluster, n)->gpus;
         }
     }
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         if (stays(gavel, view, job)) {
             take_held(gavel, view, job, gpus);
         }
@@ -466,16 +460,16 @@ static void divide(struct gavel *gavel, const struct orr_view *view)
     double gpus[KINDS];
     struct orr_gavel_class *classes = NULL;
     uint32_t count = 0, capacity = 0, sharing = 0;
-    uint32_t *class_of = orr_alloc(gavel->active_count + (size_t)1, sizeof *class_of);
+    uint32_t *class_of = orr_alloc(gavel->active.count + (size_t)1, sizeof *class_of);
     uint32_t *in_queue = orr_zalloc(view->queues->count + (size_t)1, sizeof *in_queue);
     list_gpus(gavel, view, gpus);
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const bool in = shares_in(gavel, view, gavel->active[i]);
-        in_queue[view->specs[gavel->active[i]].queue] += in;
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        const bool in = shares_in(gavel, view, gavel->active.jobs[i]);
+        in_queue[view->specs[gavel->active.jobs[i]].queue] += in;
         sharing += in;
     }
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         class_of[i] = ORR_NONE;
         if (!shares_in(gavel, view, job)) {
             continue;
@@ -500,8 +494,8 @@ static void divide(struct gavel *gavel, const struct orr_view *view)
         class_of[i] = k;
     }
     solve(gavel, classes, count, gpus);
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        struct gavel_job *it = &gavel->jobs[gavel->active[i]];
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        struct gavel_job *it = &gavel->jobs[gavel->active.jobs[i]];
         memset(it->time, 0, sizeof it->time);
         if (class_of[i] != ORR_NONE) {
             memcpy(it->time, classes[class_of[i]].time, sizeof it->time);
@@ -540,8 +534,8 @@ static void list_pairs(struct gavel *gavel, const struct orr_view *view)
 {
     const double round = (double)orr_view_round_ms(view, ROUND_MS);
     gavel->pair_count = 0;
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         const struct gavel_job *it = &gavel->jobs[job];
         double had = 0;
         gavel->jobs[job].chosen = NOWHERE;
@@ -620,8 +614,8 @@ static void list_parts(struct gavel *gavel, const struct orr_view *view)
     for (uint32_t q = 0; gavel->queue_mgpu != NULL && q < view->queues->count; q++) {
         gavel->queue_mgpu[q] = orr_placer_part_mgpu(gavel->placer, q);
     }
-    for (uint32_t i = 0; gavel->queue_mgpu != NULL && i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; gavel->queue_mgpu != NULL && i < gavel->active.count; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         if (goes_on(gavel, view, job)) {
             gavel->queue_mgpu[view->specs[job].queue] -= size_of(view, job);
         }
@@ -647,8 +641,8 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
     }
     int64_t idle[KINDS];
     memcpy(idle, room, sizeof idle);
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         const bool frees =
             orr_held_leaves(view, job) || (runs(view, job) && !goes_on(gavel, view, job));
         const uint8_t held = frees ? kind_held(gavel, view, job) : NOWHERE;
@@ -682,8 +676,8 @@ static void choose(struct gavel *gavel, const struct orr_view *view)
 static bool pause_others(struct gavel *gavel, const struct orr_view *view, struct orr_txn *txn)
 {
     bool none = true;
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         if (runs(view, job) && !goes_on(gavel, view, job) && size_of(view, job) > 0 &&
             kind_held(gavel, view, job) != gavel->jobs[job].chosen) {
             (void)orr_txn_evict(txn, job, ORR_CAUSE_PREEMPT);
@@ -759,9 +753,9 @@ static void start(struct gavel *gavel, const struct orr_view *view, struct orr_t
  * others. */
 static void list_turns(struct gavel *gavel)
 {
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        if (gavel->jobs[gavel->active[i]].chosen == NOWHERE) {
-            add_turn(gavel, gavel->active[i]);
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        if (gavel->jobs[gavel->active.jobs[i]].chosen == NOWHERE) {
+            add_turn(gavel, gavel->active.jobs[i]);
         }
     }
 }
@@ -809,8 +803,8 @@ static orr_ms gavel_wake(void *state, const struct orr_view *view)
 {
     const struct gavel *gavel = state;
     bool waits = orr_services_lack(&gavel->services, view), pauses = false;
-    for (uint32_t i = 0; i < gavel->active_count; i++) {
-        const uint32_t job = gavel->active[i];
+    for (uint32_t i = 0; i < gavel->active.count; i++) {
+        const uint32_t job = gavel->active.jobs[i];
         waits = waits || view->jobs[job].phase == ORR_JOB_PENDING;
         pauses = pauses || (runs(view, job) && !stays(gavel, view, job) && size_of(view, job) > 0);
     }

@@ -17,6 +17,7 @@
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
+#include "../walk/line.h"
 #include "../walk/shut.h"
 #include "../walk/stand.h"
 #include "../walk/waiting.h"
@@ -50,26 +51,22 @@ struct past {        /* of a job */
     int64_t rested; /* ... this, as long as it rests */
 };
 
-struct list {
-    uint32_t *jobs;
-    uint32_t count, capacity;
-};
-
 struct las {
     struct las_params params;
     int64_t thresholds[THRESHOLDS_MAX]; /* mGPU x ms; that of the nth queue leads to the next */
     uint32_t queues;
     struct past *past;
     uint32_t past_capacity;
-    uint64_t came;              /* how often a job came to the tail of a queue */
-    struct orr_waiting waiting; /* by queue, then nth */
-    struct list moving;         /* all others: who holds something, and jobs that scale */
-    struct list fresh;          /* began to wait since the last round */
+    uint64_t came;               /* how often a job came to the tail of a queue */
+    struct orr_waiting waiting;  /* by queue, then nth */
+    struct orr_walk_line moving; /* all others: who holds something, and jobs that scale */
+    struct orr_walk_line fresh;  /* began to wait since the last round */
     struct orr_stands stands;
     struct orr_heap promotions;    /* when jobs that wait go back, and some that do not any more */
     struct orr_walk_entries order; /* of `moving`, in this round */
     struct orr_walk_entries due;   /* scratch */
-    struct list turns;    /* who starts in this round, or gets more, in the order of the queues */
+    struct orr_walk_line
+        turns;            /* who starts in this round, or gets more, in the order of the queues */
     struct orr_rest rest; /* of the room, in this round */
     struct orr_shut shut;
     bool *runs; /* scratch, per job of `moving`: chosen for this round */
@@ -194,22 +191,6 @@ static void grow(const struct orr_view *view, uint32_t job, struct orr_gpus *lef
     }
 }
 
-static void append(struct list *list, uint32_t job)
-{
-    list->jobs = ORR_ROOM_FOR_ONE(list->jobs, list->count, list->capacity);
-    list->jobs[list->count++] = job;
-}
-
-static void take_out(struct list *list, uint32_t job)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        list->jobs[kept] = list->jobs[i];
-        kept += list->jobs[i] != job;
-    }
-    list->count = kept;
-}
-
 /* It goes to the tail of a queue. */
 static void line_up(struct las *las, const struct orr_view *view, uint32_t job, uint32_t queue)
 {
@@ -225,9 +206,9 @@ static void begin_to_wait(struct las *las, const struct orr_view *view, uint32_t
     if (view->specs[job].scales) {
         return;
     }
-    take_out(&las->moving, job);
+    orr_walk_line_take_out(&las->moving, job);
     orr_waiting_add(&las->waiting, view, job, las->past[job].nth);
-    append(&las->fresh, job);
+    orr_walk_line_append(&las->fresh, job);
 }
 
 static void las_event(void *state, const struct orr_view *view, enum orr_job_event event,
@@ -243,13 +224,13 @@ static void las_event(void *state, const struct orr_view *view, enum orr_job_eve
     case ORR_JOB_STARTED:
         line_up(las, view, job, 0);
         if (event == ORR_JOB_STARTED || view->specs[job].scales) {
-            append(&las->moving, job);
+            orr_walk_line_append(&las->moving, job);
         } else {
             begin_to_wait(las, view, job);
         }
         break;
     case ORR_JOB_ENDED:
-        take_out(&las->moving, job);
+        orr_walk_line_take_out(&las->moving, job);
         orr_waiting_drop(&las->waiting, view, job);
         break;
     case ORR_JOB_REQUEUED: /* it keeps its place */
@@ -373,7 +354,7 @@ static void promote(struct las *las, const struct orr_view *view)
 }
 
 static void list_due(struct las *las, const struct orr_view *view, uint32_t queue,
-                     const struct list *list)
+                     const struct orr_walk_line *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const uint32_t job = list->jobs[i];
@@ -429,15 +410,8 @@ static void list_room(struct las *las, const struct orr_view *view)
 /* Is there enough for it to go on, or to start? Then it takes that. */
 static bool takes_its_size(struct las *las, const struct orr_view *view, uint32_t job)
 {
-    const struct orr_walk_ask ask = orr_walk_ask_of(las->placer, view, job);
-    if (running(view, job)) {
-        return orr_rest_goes_on(&las->rest, view, job);
-    }
-    const bool holds = orr_rest_holds(&las->rest, &ask);
-    if (holds) {
-        orr_rest_take(&las->rest, &ask);
-    }
-    return holds;
+    return running(view, job) ? orr_rest_goes_on(&las->rest, view, job)
+                              : orr_rest_starts(&las->rest, las->placer, view, job);
 }
 
 static void order_moving(struct las *las)
@@ -477,7 +451,7 @@ static bool take_turn(struct las *las, const struct orr_view *view, struct orr_t
         return true;
     }
     if (view->specs[job].scales) {
-        append(&las->turns, job);
+        orr_walk_line_append(&las->turns, job);
     }
     return false;
 }
@@ -496,7 +470,7 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
          waits = orr_waiting_first(&las->waiting, &las->rest)) {
         const struct orr_walk_entry *moves = i < las->order.count ? &las->order.items[i] : NULL;
         if (waits != NULL && (moves == NULL || orr_walk_is_earlier(waits, moves))) {
-            append(&las->turns, waits->job);
+            orr_walk_line_append(&las->turns, waits->job);
             orr_waiting_take(&las->waiting, &las->rest);
         } else {
             i++;
@@ -549,7 +523,7 @@ static void start(struct las *las, const struct orr_view *view, struct orr_txn *
     }
     if (!scales && reason == ORR_REASON_NONE) {
         orr_waiting_drop(&las->waiting, view, job);
-        append(&las->moving, job);
+        orr_walk_line_append(&las->moving, job);
     }
 }
 

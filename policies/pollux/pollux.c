@@ -19,6 +19,7 @@
 
 #include "../registry/policies_int.h"
 #include "../walk/held.h"
+#include "../walk/line.h"
 #include "../walk/rooms.h"
 #include "../walk/services.h"
 #include "../walk/verdicts.h"
@@ -40,9 +41,9 @@ struct rates { /* of a shape's jobs by pods, for the job at hand */
 
 struct pollux {
     struct pollux_params params;
-    uint32_t *active, active_count, active_capacity; /* as they came */
-    uint32_t *pods;                                  /* by job: what this round chose */
-    bool *crowded; /* by job: it started with all pods that found room, fewer than chosen */
+    struct orr_walk_line active;
+    uint32_t *pods; /* by job: what this round chose */
+    bool *crowded;  /* by job: it started with all pods that found room, fewer than chosen */
     uint32_t job_capacity, crowded_capacity;
     bool roomier; /* something came free since */
     struct orr_walk_rooms rooms;
@@ -100,7 +101,7 @@ static void pollux_close(void *state)
     struct pollux *pollux = state;
     orr_verdicts_release(&pollux->verdicts);
     orr_services_release(&pollux->services);
-    orr_free(pollux->active);
+    orr_free(pollux->active.jobs);
     orr_free(pollux->pods);
     orr_free(pollux->crowded);
     orr_walk_rooms_release(&pollux->rooms);
@@ -128,16 +129,9 @@ static void pollux_event(void *state, const struct orr_view *view, enum orr_job_
             orr_zgrow(pollux->pods, &pollux->job_capacity, view->job_count, sizeof *pollux->pods);
         pollux->crowded = orr_zgrow(pollux->crowded, &pollux->crowded_capacity, view->job_count,
                                     sizeof *pollux->crowded);
-        pollux->active =
-            ORR_ROOM_FOR_ONE(pollux->active, pollux->active_count, pollux->active_capacity);
-        pollux->active[pollux->active_count++] = job;
+        orr_walk_line_append(&pollux->active, job);
     } else if (event == ORR_JOB_ENDED) {
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < pollux->active_count; i++) {
-            pollux->active[kept] = pollux->active[i];
-            kept += pollux->active[i] != job;
-        }
-        pollux->active_count = kept;
+        orr_walk_line_take_out(&pollux->active, job);
     }
 }
 
@@ -358,8 +352,8 @@ static bool asks_devices(const struct orr_view *view, uint32_t job)
 static uint32_t count_gpus(struct pollux *pollux, const struct orr_view *view)
 {
     struct orr_gpus room = orr_shard_idle(orr_view_room(view));
-    for (uint32_t i = 0; i < pollux->active_count; i++) {
-        const uint32_t job = pollux->active[i];
+    for (uint32_t i = 0; i < pollux->active.count; i++) {
+        const uint32_t job = pollux->active.jobs[i];
         if (runs(view, job) && !stays(view, job) && asks_devices(view, job)) {
             room.mgpu[0] += (int64_t)taken_by(view, job, view->jobs[job].placed_tasks) * ORR_MGPU;
         }
@@ -377,8 +371,8 @@ static bool shares_in(const struct orr_view *view, uint32_t job)
 static void list_rooms(struct pollux *pollux, const struct orr_view *view)
 {
     orr_walk_rooms_begin(&pollux->rooms, view);
-    for (uint32_t i = 0; i < pollux->active_count; i++) {
-        const uint32_t job = pollux->active[i];
+    for (uint32_t i = 0; i < pollux->active.count; i++) {
+        const uint32_t job = pollux->active.jobs[i];
         if (runs(view, job) && !stays(view, job)) {
             orr_walk_rooms_add(&pollux->rooms, view, job);
         }
@@ -390,17 +384,17 @@ static void divide(struct pollux *pollux, const struct orr_view *view)
     list_rooms(pollux, view);
     const uint32_t gpus = count_gpus(pollux, view);
     uint32_t sharing = 0;
-    for (uint32_t i = 0; i < pollux->active_count; i++) {
-        sharing += shares_in(view, pollux->active[i]);
-        pollux->pods[pollux->active[i]] = 0;
-        pollux->crowded[pollux->active[i]] &= !pollux->roomier;
+    for (uint32_t i = 0; i < pollux->active.count; i++) {
+        sharing += shares_in(view, pollux->active.jobs[i]);
+        pollux->pods[pollux->active.jobs[i]] = 0;
+        pollux->crowded[pollux->active.jobs[i]] &= !pollux->roomier;
     }
     pollux->roomier = false;
     const uint32_t most = gpus * MOST_JOBS + 1;
     pollux->count = pollux->choice_count = 0;
-    for (uint32_t i = 0; i < pollux->active_count && pollux->count < most; i++) {
-        if (shares_in(view, pollux->active[i])) {
-            list_choices(pollux, view, pollux->active[i], (double)gpus / sharing, gpus);
+    for (uint32_t i = 0; i < pollux->active.count && pollux->count < most; i++) {
+        if (shares_in(view, pollux->active.jobs[i])) {
+            list_choices(pollux, view, pollux->active.jobs[i], (double)gpus / sharing, gpus);
         }
     }
     orr_pollux_divide(pollux->jobs, pollux->count, pollux->choices, gpus);
@@ -430,13 +424,13 @@ static bool pause_others(const struct pollux *pollux, const struct orr_view *vie
                          struct orr_txn *txn)
 {
     bool none = true;
-    for (uint32_t i = 0; i < pollux->active_count && none; i++) {
-        const uint32_t job = pollux->active[i];
+    for (uint32_t i = 0; i < pollux->active.count && none; i++) {
+        const uint32_t job = pollux->active.jobs[i];
         none = !is_off(pollux, view, job) || is_crowded(pollux, view, job);
     }
-    for (uint32_t i = 0; i < pollux->active_count && !none; i++) {
-        if (is_off(pollux, view, pollux->active[i])) {
-            (void)orr_txn_evict(txn, pollux->active[i], ORR_CAUSE_PREEMPT);
+    for (uint32_t i = 0; i < pollux->active.count && !none; i++) {
+        if (is_off(pollux, view, pollux->active.jobs[i])) {
+            (void)orr_txn_evict(txn, pollux->active.jobs[i], ORR_CAUSE_PREEMPT);
         }
     }
     return none;
@@ -523,8 +517,8 @@ static void start_chosen(struct pollux *pollux, const struct orr_view *view, str
     pollux->verdicts.count = 0;
     orr_services_note(&pollux->services, view, &pollux->verdicts);
     orr_services_start(&pollux->services, pollux->placer, view, txn, &pollux->verdicts);
-    for (uint32_t i = 0; i < pollux->active_count; i++) {
-        const uint32_t job = pollux->active[i];
+    for (uint32_t i = 0; i < pollux->active.count; i++) {
+        const uint32_t job = pollux->active.jobs[i];
         if (view->jobs[job].phase != ORR_JOB_PENDING) {
             continue;
         }
@@ -557,8 +551,8 @@ static orr_ms pollux_wake(void *state, const struct orr_view *view)
 {
     const struct pollux *pollux = state;
     bool pauses = false;
-    for (uint32_t i = 0; i < pollux->active_count; i++) {
-        const uint32_t job = pollux->active[i];
+    for (uint32_t i = 0; i < pollux->active.count; i++) {
+        const uint32_t job = pollux->active.jobs[i];
         pauses = pauses || (runs(view, job) && shares_in(view, job));
     }
     return pauses ? view->now + orr_view_round_ms(view, ROUND_MS) : ORR_MS_NEVER;

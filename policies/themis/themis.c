@@ -169,10 +169,9 @@ static bool is_leased(const struct themis *themis, const struct orr_view *view, 
 static void list_bidders(struct themis *themis, const struct orr_view *view)
 {
     const struct orr_walk *walk = &themis->walk;
-    const uint32_t waits = walk->waiting.count;
     themis->bidder_count = 0;
-    for (uint32_t i = 0; i < waits + walk->running.count; i++) {
-        const uint32_t job = i < waits ? walk->waiting.jobs[i] : walk->running.jobs[i - waits];
+    for (uint32_t i = 0; i < orr_walk_count(walk); i++) {
+        const uint32_t job = orr_walk_job(walk, i);
         const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
         if (runs && !orr_walk_may_pause(walk, view, job)) {
             continue;

@@ -21,11 +21,6 @@ void orr_rest_release(struct orr_rest *rest)
     orr_free(rest->queue_mgpu);
 }
 
-static bool asks_part(const struct orr_request *request)
-{
-    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-}
-
 static uint32_t count_shared(const struct orr_view *view, uint32_t node)
 {
     const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
@@ -95,20 +90,37 @@ static void add_part(const struct orr_rest *rest, const struct orr_view *view,
     }
 }
 
-static struct need need_of(const struct orr_rest *rest, const struct orr_view *view, uint32_t job)
+/* What a pause frees (held.h) but for parts of devices. */
+static struct orr_gpus held_whole(const struct orr_view *view, uint32_t job)
 {
     const struct orr_ledger *ledger = view->ledger;
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    struct need need = {.whole = orr_held_open(view, job)};
-    need.held_mgpu = orr_gpus_sum(&need.whole);
+    struct orr_gpus held = orr_held_open(view, job);
     for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_request *request = &shape->groups[placement->group].request;
         for (uint32_t n = placement->node;
-             asks_part(request) && n <= placement->node + placement->more_nodes; n++) {
+             orr_request_shares(request) && n <= placement->node + placement->more_nodes; n++) {
+            held.mgpu[0] -= ledger->down[n] ? 0
+                                            : (int64_t)orr_placement_each(placement) *
+                                                  orr_request_mgpu(request);
+        }
+    }
+    return held;
+}
+
+static struct need need_of(const struct orr_rest *rest, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_ledger *ledger = view->ledger;
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    const struct orr_gpus held = orr_held_open(view, job);
+    struct need need = {.whole = held_whole(view, job), .held_mgpu = orr_gpus_sum(&held)};
+    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        const struct orr_request *request = &shape->groups[placement->group].request;
+        for (uint32_t n = placement->node;
+             orr_request_shares(request) && n <= placement->node + placement->more_nodes; n++) {
             if (!ledger->down[n]) {
-                need.whole.mgpu[0] -=
-                    (int64_t)orr_placement_each(placement) * orr_request_mgpu(request);
                 add_part(rest, view, placement, request, n, &need);
             }
         }
@@ -123,8 +135,9 @@ static void take(struct orr_rest *rest, const struct orr_view *view, uint32_t jo
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
     for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
-        for (uint32_t n = placement->node; asks_part(&shape->groups[placement->group].request) &&
-                                           n <= placement->node + placement->more_nodes;
+        for (uint32_t n = placement->node;
+             orr_request_shares(&shape->groups[placement->group].request) &&
+             n <= placement->node + placement->more_nodes;
              n++) {
             const uint64_t opens = placement->devices & ~rest->open[n];
             if (!ledger->down[n]) {
@@ -143,19 +156,7 @@ static void take(struct orr_rest *rest, const struct orr_view *view, uint32_t jo
 /* Its parts are of devices that are counted as whole. */
 void orr_rest_offer(struct orr_rest *rest, const struct orr_view *view, uint32_t job)
 {
-    const struct orr_ledger *ledger = view->ledger;
-    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    struct orr_gpus held = orr_held_open(view, job);
-    for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_request *request = &shape->groups[placement->group].request;
-        for (uint32_t n = placement->node;
-             asks_part(request) && n <= placement->node + placement->more_nodes; n++) {
-            held.mgpu[0] -= ledger->down[n] ? 0
-                                            : (int64_t)orr_placement_each(placement) *
-                                                  orr_request_mgpu(request);
-        }
-    }
+    const struct orr_gpus held = held_whole(view, job);
     orr_gpus_add(&rest->whole, &held, 1);
 }
 
@@ -215,6 +216,17 @@ void orr_rest_take(struct orr_rest *rest, const struct orr_walk_ask *ask)
     if (rest->queue_mgpu != NULL) {
         rest->queue_mgpu[ask->queue] -= orr_gpus_sum(&ask->gpus);
     }
+}
+
+bool orr_rest_starts(struct orr_rest *rest, struct orr_placer *placer, const struct orr_view *view,
+                     uint32_t job)
+{
+    const struct orr_walk_ask ask = orr_walk_ask_of(placer, view, job);
+    const bool holds = orr_rest_holds(rest, &ask);
+    if (holds) {
+        orr_rest_take(rest, &ask);
+    }
+    return holds;
 }
 
 bool orr_rest_goes_on(struct orr_rest *rest, const struct orr_view *view, uint32_t job)

@@ -48,6 +48,9 @@ struct orr_walk_ask orr_walk_ask_of(struct orr_placer *placer, const struct orr_
 /* Is there enough for one that waits, and is it not barred? Then it takes it. */
 bool orr_rest_holds(const struct orr_rest *rest, const struct orr_walk_ask *ask);
 void orr_rest_take(struct orr_rest *rest, const struct orr_walk_ask *ask);
+/* True, and taken: enough for one that holds nothing, or will soon, to start anew. */
+bool orr_rest_starts(struct orr_rest *rest, struct orr_placer *placer, const struct orr_view *view,
+                     uint32_t job);
 /* True, and taken: enough for one that runs to go on where it is. */
 bool orr_rest_goes_on(struct orr_rest *rest, const struct orr_view *view, uint32_t job);
 /* What is left of a node's devices that tasks share, milli-GPU; nothing of one that is down. */

@@ -41,8 +41,7 @@ static bool knows_seats(const struct orr_view *view, uint32_t job,
                         const struct orr_walk_rooms *rooms)
 {
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    const uint8_t ask = shape->groups[0].request.gpu_ask;
-    return rooms != NULL && ask != ORR_GPU_FRACTION && ask != ORR_GPU_MEMORY;
+    return rooms != NULL && !orr_request_shares(&shape->groups[0].request);
 }
 
 void orr_services_choose_one(struct orr_serviced *service, const struct orr_view *view,

@@ -33,22 +33,6 @@ void orr_walk_close(struct orr_walk *walk)
     orr_placer_close(walk->placer);
 }
 
-static void append(struct orr_walk_line *line, uint32_t job)
-{
-    line->jobs = ORR_ROOM_FOR_ONE(line->jobs, line->count, line->capacity);
-    line->jobs[line->count++] = job;
-}
-
-static void take_out(struct orr_walk_line *line, uint32_t job)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < line->count; i++) {
-        line->jobs[kept] = line->jobs[i];
-        kept += line->jobs[i] != job;
-    }
-    line->count = kept;
-}
-
 void orr_walk_event(struct orr_walk *walk, const struct orr_view *view, enum orr_job_event event,
                     uint32_t job)
 {
@@ -56,10 +40,10 @@ void orr_walk_event(struct orr_walk *walk, const struct orr_view *view, enum orr
         return;
     }
     if (event == ORR_JOB_STARTED) {
-        append(&walk->running, job);
+        orr_walk_line_append(&walk->running, job);
         return;
     }
-    take_out(&walk->running, job);
+    orr_walk_line_take_out(&walk->running, job);
     orr_waiting_drop(&walk->waiting, view, job);
     if (event != ORR_JOB_ENDED) {
         orr_waiting_add(&walk->waiting, view, job, walk->by_job ? job : walk->came++);
@@ -145,14 +129,11 @@ static uint32_t first_chosen(const struct orr_walk *walk)
 static bool pause_or_not(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn,
                          uint32_t job)
 {
-    const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
-    if (!runs) {
-        const struct orr_walk_ask ask = orr_walk_ask_of(walk->placer, view, job);
-        if (orr_rest_holds(&walk->rest, &ask)) {
-            orr_rest_take(&walk->rest, &ask);
-        }
+    if (view->jobs[job].phase != ORR_JOB_RUNNING) {
+        (void)orr_rest_starts(&walk->rest, walk->placer, view, job);
+        return false;
     }
-    if (!runs || !orr_walk_may_pause(walk, view, job) || orr_rest_goes_on(&walk->rest, view, job)) {
+    if (!orr_walk_may_pause(walk, view, job) || orr_rest_goes_on(&walk->rest, view, job)) {
         return false;
     }
     (void)orr_txn_evict_for(txn, job, ORR_CAUSE_PREEMPT, first_chosen(walk));
@@ -174,7 +155,7 @@ static bool choose(struct orr_walk *walk, const struct orr_view *view, struct or
          waits = orr_waiting_first(&walk->waiting, left)) {
         const struct orr_walk_entry *moves = i < walk->order.count ? &walk->order.items[i] : NULL;
         if (waits != NULL && (moves == NULL || orr_walk_is_earlier(waits, moves))) {
-            append(&walk->chosen, waits->job);
+            orr_walk_line_append(&walk->chosen, waits->job);
             orr_waiting_take(&walk->waiting, left);
         } else {
             i++;
@@ -209,7 +190,7 @@ static void start_chosen(struct orr_walk *walk, const struct orr_view *view, str
         const enum orr_reason reason = place(walk, view, txn, job);
         if (reason == ORR_REASON_NONE) {
             orr_waiting_drop(&walk->waiting, view, job);
-            append(&walk->running, job);
+            orr_walk_line_append(&walk->running, job);
         } else {
             orr_verdicts_add(&walk->verdicts, job, 0, reason);
         }

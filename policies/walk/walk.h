@@ -14,6 +14,7 @@
 #include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
+#include "line.h"
 #include "rest.h"
 #include "rooms.h"
 #include "services.h"
@@ -24,13 +25,9 @@
 /* Does a job that runs go on whatever its key? */
 typedef bool orr_walk_keeps_fn(void *self, const struct orr_view *view, uint32_t job);
 
-struct orr_walk_line { /* in the order in which they came */
-    uint32_t *jobs;
-    uint32_t count, capacity;
-};
-
 struct orr_walk {
-    /* of a job that waits it is asked for once, until the policy calls orr_waiting_ask_anew */
+    /* The key of a job that waits is asked for once, until the policy calls orr_waiting_ask_anew or
+     * orr_waiting_forget, or the ledger states specs anew (orr_ledger.restated). */
     orr_walk_key_fn *key;
     orr_walk_keeps_fn *keeps; /* or NULL: nobody does for that */
     void *self;
@@ -38,14 +35,13 @@ struct orr_walk {
      */
     bool by_job;
     uint64_t came;                /* how often a job began to wait */
-    struct orr_waiting waiting;   /* no services */
-    struct orr_walk_line running; /* nor here */
+    struct orr_waiting waiting;   /* all that wait but services */
+    struct orr_walk_line running; /* all that hold something but services */
     struct orr_services services;
     struct orr_walk_entries order; /* those of `running` */
     struct orr_walk_line chosen;   /* by the last walk, to start */
     struct orr_verdicts verdicts;  /* of services that the last walk passed over, and of those
                                       chosen that found no place */
-    struct orr_verdicts failed;    /* of those chosen that found no place */
     struct orr_rest rest;
     struct orr_walk_rooms rooms; /* where a service lacks something */
     struct orr_shut shut;
@@ -61,6 +57,16 @@ void orr_walk_close(struct orr_walk *walk);
 void orr_walk_event(struct orr_walk *walk, const struct orr_view *view, enum orr_job_event event,
                     uint32_t job);
 void orr_walk_cycle(struct orr_walk *walk, const struct orr_view *view, struct orr_txn *txn);
+/* Jobs that wait and jobs that run, from 0 on; a service is none of them. */
+static inline uint32_t orr_walk_count(const struct orr_walk *walk)
+{
+    return walk->waiting.count + walk->running.count;
+}
+static inline uint32_t orr_walk_job(const struct orr_walk *walk, uint32_t nth)
+{
+    const uint32_t waits = walk->waiting.count;
+    return nth < waits ? walk->waiting.jobs[nth] : walk->running.jobs[nth - waits];
+}
 /* Puts those that wait, and those that run (walk->order), in order. */
 void orr_walk_order(struct orr_walk *walk, const struct orr_view *view);
 /* What is idle, or held by jobs that run and may be paused. It is the walk's. */
