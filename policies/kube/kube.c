@@ -99,12 +99,12 @@ static enum orr_status kube_check(const void *params, struct orr_err *err)
     return ORR_OK;
 }
 
-/* Do pods of that priority evict nobody? */
-static bool is_meek(const struct kube *kube, int32_t priority)
+/* Is it the priority of a class with preemptionPolicy: Never? */
+static bool is_never_preempting(const struct kube *kube, int32_t priority)
 {
     int32_t each;
     bool found = false;
-    for (const char *text = kube->meek; !found && *text != '\0';) {
+    for (const char *text = kube->never_preempts; !found && *text != '\0';) {
         found = next_priority(&text, &each) && each == priority;
     }
     return found;
@@ -117,7 +117,7 @@ static void make_lane(struct kube *kube, uint32_t like, int32_t priority)
     kube->lanes[fresh].shape = kube->lanes[like].shape;
     kube->lanes[fresh].group = kube->lanes[like].group;
     kube->lanes[fresh].priority = priority;
-    kube->lanes[fresh].is_meek = is_meek(kube, priority);
+    kube->lanes[fresh].never_preempts = is_never_preempting(kube, priority);
     kube->lanes[fresh].used = true;
     kube->lanes[like].next = fresh;
     kube->lane_count++;
@@ -133,7 +133,7 @@ static struct kube_lane *lane_of(struct kube *kube, const struct orr_view *view,
     if (!kube->lanes[at].used) {
         kube->lanes[at].used = true;
         kube->lanes[at].priority = priority;
-        kube->lanes[at].is_meek = is_meek(kube, priority);
+        kube->lanes[at].never_preempts = is_never_preempting(kube, priority);
     }
     while (kube->lanes[at].priority != priority) {
         if (kube->lanes[at].next == 0) {
@@ -157,7 +157,8 @@ static enum orr_status kube_open(const struct orr_host *host, const void *params
     (void)err;
     struct kube *kube = orr_zalloc(1, sizeof *kube);
     kube->params = *(const struct kube_params *)params;
-    kube->meek = orr_strdup(kube->params.never_preempts == NULL ? "" : kube->params.never_preempts);
+    kube->never_preempts =
+        orr_strdup(kube->params.never_preempts == NULL ? "" : kube->params.never_preempts);
     make_lanes(kube, view);
     if (preempts(&kube->params)) {
         kube->pods = orr_kube_pods_open(view->cluster->node_count);
@@ -182,7 +183,7 @@ static void kube_close(void *state)
     }
     orr_free(kube->lanes);
     orr_free(kube->first_lane);
-    orr_free(kube->meek);
+    orr_free(kube->never_preempts);
     orr_free(kube->fresh);
     orr_free(kube->placed);
     orr_free(kube->nominees);
@@ -431,9 +432,10 @@ static void note_placed(struct kube *kube, const struct orr_view *view, uint32_t
     }
 }
 
-/* The pod waits in its lane again; those that its room was kept from are tried again as well. */
-static void demote(struct kube *kube, const struct orr_view *view, struct kube_lane *lane,
-                   uint32_t at)
+/* The pod is nominated no more, and waits in its lane again; those that its room was kept from are
+ * tried again as well. */
+static void clear_nomination(struct kube *kube, const struct orr_view *view, struct kube_lane *lane,
+                             uint32_t at)
 {
     const struct kube_nominee gone = orr_kube__forget(kube, view, lane, at);
     struct orr_event *there = lane->jobs.count > 0 ? find_in(lane, gone.job) : NULL;
@@ -446,9 +448,10 @@ static void demote(struct kube *kube, const struct orr_view *view, struct kube_l
     }
 }
 
-/* Room was made on the node for a higher pod. */
-static void demote_lower(struct kube *kube, const struct orr_view *view, uint32_t node,
-                         int32_t priority)
+/* Room was made on the node for a pod of this priority: as in kube-scheduler, lower ones are
+ * nominated to it no more. */
+static void clear_lower_nominations(struct kube *kube, const struct orr_view *view, uint32_t node,
+                                    int32_t priority)
 {
     uint32_t n = kube->first_nominee[node];
     while (n != ORR_NONE) {
@@ -461,7 +464,7 @@ static void demote_lower(struct kube *kube, const struct orr_view *view, uint32_
         while (lane->nominees[at] != n) {
             at++;
         }
-        demote(kube, view, lane, at);
+        clear_nomination(kube, view, lane, at);
         n = kube->first_nominee[node];
     }
 }
@@ -488,7 +491,7 @@ static void try_nominee(struct kube *kube, const struct orr_view *view, struct o
         }
     } else if (verdict == ORR_REASON_OVER_LIMIT ||
                !orr_kube__victims_leave(kube, view, &kube->nominees[slot])) {
-        demote(kube, view, turn->lane, turn->nominee);
+        clear_nomination(kube, view, turn->lane, turn->nominee);
     }
 }
 
@@ -506,7 +509,7 @@ static void try_first(struct kube *kube, const struct orr_view *view, struct orr
     if (lane->verdict == ORR_REASON_NONE) {
         note_placed(kube, view, job);
     } else {
-        const uint32_t node = lane->verdict == ORR_REASON_OVER_LIMIT || lane->is_meek
+        const uint32_t node = lane->verdict == ORR_REASON_OVER_LIMIT || lane->never_preempts
                                   ? ORR_NONE
                                   : orr_kube__preempt(kube, view, txn, lane, job);
         explain(kube, view, txn, job, node == ORR_NONE ? lane->verdict : ORR_REASON_PIPELINED);
@@ -515,7 +518,7 @@ static void try_first(struct kube *kube, const struct orr_view *view, struct orr
         }
         lane->verdict = ORR_REASON_NONE;
         orr_kube__nominate(kube, view, lane, who, node);
-        demote_lower(kube, view, node, lane->priority);
+        clear_lower_nominations(kube, view, node, lane->priority);
     }
     if (++lane->jobs.events[lane->jobs.first].class_seq == group_size(view, lane)) {
         drop_first(kube, lane);

@@ -27,7 +27,7 @@ struct kube_lane {
     struct orr_heap jobs; /* class_seq: pods of the group that are placed or nominated */
     uint32_t shape, group;
     int32_t priority;
-    bool is_meek;            /* its pods evict nobody */
+    bool never_preempts;     /* its pods evict nobody: preemptionPolicy: Never */
     bool used;               /* some job was in it: `priority` means something */
     uint32_t next;           /* like it but for the priority; 0: none, the first of all is none's */
     enum orr_reason verdict; /* of its next pod since room was last released; NONE: not known */
@@ -37,7 +37,7 @@ struct kube_lane {
     uint64_t fruitless_at; /* kube_pods.clock of the last search for victims, if that found none */
 };
 
-/* A pod for which lower ones leave a node: `nominatedNodeName`. */
+/* A pod for which pods of lower priority leave a node, its `nominatedNodeName`. */
 struct kube_nominee {
     uint32_t job, lane, node;
     uint32_t next_on; /* node; of a slot that is free: the next of these */
@@ -47,7 +47,7 @@ struct kube_nominee {
 
 struct kube {
     struct kube_params params;
-    char *meek; /* of the parameters: never_preempts */
+    char *never_preempts; /* of the parameters, kept; "": none */
     struct kube_lane *lanes;
     uint32_t lane_count, lane_capacity;
     uint32_t *first_lane; /* of a shape: a lane of each queue for its first group, then the next */
@@ -60,8 +60,8 @@ struct kube {
     uint32_t fresh_count, fresh_capacity;
     uint32_t *placed; /* jobs placed in this cycle, in runs of the same */
     uint32_t placed_count, placed_capacity;
-    uint64_t round; /* of tries; it ends where room is kept no more, and at the end of a cycle */
-    struct kube_pods *pods; /* NULL: nobody is preempted, and so it is with all below */
+    uint64_t round; /* of tries: another begins with each cycle, and where room is kept no more */
+    struct kube_pods *pods; /* NULL: nobody is preempted, and all below is unused */
     struct kube_nominee *nominees;
     uint32_t nominee_count, nominee_slots, nominee_capacity, free_nominee;
     uint32_t *first_nominee; /* per node */
@@ -101,8 +101,8 @@ struct kube_nominee orr_kube__forget(struct kube *kube, const struct orr_view *v
  * returns it; ORR_NONE: there is none. */
 uint32_t orr_kube__preempt(struct kube *kube, const struct orr_view *view, struct orr_txn *txn,
                            struct kube_lane *lane, uint32_t job);
-/* Would the pod find no room on the node if those nominated to it were there, who are not of a
- * lower priority and not `self`? */
+/* Would a pod of the lane find no room on the node if the pods were there that are nominated to it
+ * and not of a lower priority? The nominated pod `self` is not one of them; ORR_NONE: all are. */
 bool orr_kube__is_taken(const struct kube *kube, const struct orr_view *view,
                         const struct kube_lane *lane, uint32_t self, uint32_t node);
 /* Do pods of a lower priority still leave the node? */

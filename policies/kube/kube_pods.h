@@ -41,8 +41,8 @@ struct kube_pods {
     uint32_t node_count, newest;
     uint64_t clock;
     bool any;         /* some job came */
-    int32_t priority; /* its; */
-    bool mixed;       /* others have another */
+    int32_t priority; /* of the first that did */
+    bool mixed;       /* a job of another priority came: from then on the index is kept */
 };
 
 struct kube_pods *orr_kube_pods_open(uint32_t node_count);

@@ -2,11 +2,12 @@
 /* kube_preempt.c - who makes room for a pod that no node takes (DefaultPreemption of
  * kube-scheduler).
  *
- * On each node that the pod may use, all pods of a lower priority are thought away; where the pod
- * then fits, they come back one by one, the most important first, as long as it still fits. Those
- * that do not come back are the victims there. Pods that terminate already are among them, and
- * count as any. The node with the least harm is taken: the lowest highest priority of a victim,
- * the least sum, the fewest victims, then the one whose most important victims are the youngest. */
+ * Each node with pods of a lower priority is tried: all of these are taken off its books, and where
+ * the pod then fits, they are put back one by one, the most important first, as long as it still
+ * fits. Those that are not put back are the victims there. Pods that terminate already are among
+ * them, and count as any. Of the candidates, nodes with their victims, the one is taken whose
+ * victims have the lowest highest priority, then the least sum of priorities, then the fewest pods,
+ * then the latest start of those of the highest priority. */
 #include "kube_int.h"
 
 #include <string.h>
@@ -15,27 +16,29 @@
 
 enum { DEVICES_MAX = 64 }; /* that the ledger counts one by one */
 
-/* A node in thought. */
-struct spot {
+/* What a node has free in a trial, which the ledger knows nothing of. */
+struct trial {
     const struct orr_ledger *ledger;
     const struct orr_node_type *type;
     uint32_t node;
-    bool by_device;            /* devices may be shared: they are looked at one by one */
-    struct orr_room room;      /* that nobody has */
-    int64_t left[DEVICES_MAX]; /* parts of each device that nobody has */
+    bool by_device;                  /* devices may be shared: they are looked at one by one */
+    struct orr_room free;            /* that nobody has */
+    int64_t free_parts[DEVICES_MAX]; /* of each device, that nobody has */
 };
 
 struct victim {
     uint32_t run, tasks; /* the last so many of the run */
 };
 
-/* What the node's victims are worth: the less the better. */
-struct harm {
-    uint32_t node;
-    int32_t highest;
-    int64_t sum;
+/* A node and its victims. */
+struct candidate {
+    uint32_t node;          /* ORR_NONE: there is none */
+    struct victim *victims; /* the most important first */
+    uint32_t victim_count, victim_capacity;
+    int32_t highest_priority; /* of the victims */
+    int64_t priority_sum;     /* each counted from the least priority on, so that more are more */
     uint32_t pods;
-    orr_ms earliest_ms; /* start of those of the highest priority: the later the better */
+    orr_ms earliest_ms; /* start of those of the highest priority */
 };
 
 struct search {
@@ -44,54 +47,47 @@ struct search {
     const struct kube_lane *lane; /* of the pod */
     uint32_t *lower;              /* runs on the node at hand, the most important first */
     uint32_t lower_count, lower_capacity;
-    struct victim *victims, *best; /* of the node at hand, of the best one yet */
-    uint32_t victim_count, victim_capacity, best_count, best_capacity;
-    struct harm harm; /* of the best; node ORR_NONE: there is none */
+    struct candidate candidate, best; /* the node at hand, and the best one yet */
 };
 
-static bool is_shared(const struct orr_request *request)
-{
-    return request->gpu_ask == ORR_GPU_FRACTION || request->gpu_ask == ORR_GPU_MEMORY;
-}
-
 /* For pods of that request. Devices count as whole ones where nobody shares any. */
-static struct spot spot_of(const struct kube *kube, const struct orr_view *view,
-                           const struct orr_request *request, uint32_t node)
+static struct trial begin_trial(const struct kube *kube, const struct orr_view *view,
+                                const struct orr_request *request, uint32_t node)
 {
     const struct orr_ledger *ledger = view->ledger;
-    struct spot spot = {.ledger = ledger,
-                        .type = orr_cluster_type(view->cluster, node),
-                        .node = node,
-                        .room = ledger->idle[node]};
-    spot.by_device =
-        spot.type->gpus <= DEVICES_MAX && (ledger->device_mgpu != NULL || is_shared(request) ||
-                                           kube->first_nominee[node] != ORR_NONE);
-    const int64_t all = orr_device_parts(spot.type);
-    for (uint32_t d = 0; spot.by_device && d < spot.type->gpus; d++) {
+    struct trial trial = {.ledger = ledger,
+                          .type = orr_cluster_type(view->cluster, node),
+                          .node = node,
+                          .free = ledger->idle[node]};
+    trial.by_device = trial.type->gpus <= DEVICES_MAX &&
+                      (ledger->device_mgpu != NULL || orr_request_shares(request) ||
+                       kube->first_nominee[node] != ORR_NONE);
+    const int64_t all = orr_device_parts(trial.type);
+    for (uint32_t d = 0; trial.by_device && d < trial.type->gpus; d++) {
         const int64_t used = orr_ledger_used_parts(ledger, node, d);
         const bool is_free = (ledger->free_devices[node] >> d & 1) != 0;
-        spot.left[d] = is_free ? all : used > 0 ? all - used : 0;
+        trial.free_parts[d] = is_free ? all : used > 0 ? all - used : 0;
     }
-    return spot;
+    return trial;
 }
 
-static void add_room(struct spot *spot, const struct orr_request *request, uint32_t job,
+static void add_room(struct trial *trial, const struct orr_request *request, uint32_t job,
                      uint32_t tasks, int sign)
 {
     const struct orr_placement pods = {.job = job, .tasks = tasks};
-    const struct orr_room room = orr_ledger_held(spot->ledger, request, &pods);
-    orr_room_add(&spot->room, &room, sign);
+    const struct orr_room room = orr_ledger_held(trial->ledger, request, &pods);
+    orr_room_add(&trial->free, &room, sign);
 }
 
 /* Gives a device's parts back, or takes them with sign -1. */
-static void add_parts(struct spot *spot, const struct orr_request *request, uint32_t device,
+static void add_parts(struct trial *trial, const struct orr_request *request, uint32_t device,
                       int sign)
 {
-    const int64_t all = orr_device_parts(spot->type);
-    const int before = spot->left[device] == all;
-    spot->left[device] += sign * orr_request_parts(request, spot->type);
-    if (is_shared(request)) {
-        spot->room.gpus += (spot->left[device] == all) - before;
+    const int64_t all = orr_device_parts(trial->type);
+    const int before = trial->free_parts[device] == all;
+    trial->free_parts[device] += sign * orr_request_parts(request, trial->type);
+    if (orr_request_shares(request)) {
+        trial->free.gpus += (trial->free_parts[device] == all) - before;
     }
 }
 
@@ -105,79 +101,80 @@ static uint64_t devices_from(uint64_t devices, uint32_t each, uint32_t first)
     return devices;
 }
 
-/* So many tasks of a run, from `first` on, leave the spot, or with sign -1 come back. */
-static void add_run(struct spot *spot, const struct orr_view *view, const struct kube_pod_run *run,
-                    uint32_t first, uint32_t tasks, int sign)
+/* So many tasks of a run, from `first` on, are taken off the books, or with sign -1 put back. */
+static void add_run(struct trial *trial, const struct orr_view *view,
+                    const struct kube_pod_run *run, uint32_t first, uint32_t tasks, int sign)
 {
     const struct orr_placement *placement = &view->ledger->placements[run->placement];
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[run->job].shape];
     const struct orr_request *request = &shape->groups[placement->group].request;
-    add_room(spot, request, run->job, tasks, sign);
-    if (!spot->by_device) {
+    add_room(trial, request, run->job, tasks, sign);
+    if (!trial->by_device) {
         return;
     }
     uint64_t devices = devices_from(placement->devices, request->devices, first);
     devices &= ~devices_from(devices, request->devices, tasks);
     for (; devices != 0; devices &= devices - 1) {
-        add_parts(spot, request, (uint32_t)__builtin_ctzll(devices), sign);
+        add_parts(trial, request, (uint32_t)__builtin_ctzll(devices), sign);
     }
 }
 
-static bool fits(const struct spot *spot, const struct orr_request *request)
+static bool fits(const struct trial *trial, const struct orr_request *request)
 {
-    if (orr_ledger_tasks_in(spot->ledger, spot->node, request, &spot->room) == 0) {
+    if (orr_ledger_tasks_in(trial->ledger, trial->node, request, &trial->free) == 0) {
         return false;
     }
-    const int64_t parts = orr_request_parts(request, spot->type);
+    const int64_t parts = orr_request_parts(request, trial->type);
     uint32_t found = 0;
-    for (uint32_t d = 0; spot->by_device && d < spot->type->gpus; d++) {
-        found += spot->left[d] >= parts;
+    for (uint32_t d = 0; trial->by_device && d < trial->type->gpus; d++) {
+        found += trial->free_parts[d] >= parts;
     }
-    return !is_shared(request) ||
-           (parts > 0 && parts <= orr_device_parts(spot->type) && found >= request->devices);
+    return !orr_request_shares(request) ||
+           (parts > 0 && parts <= orr_device_parts(trial->type) && found >= request->devices);
 }
 
 /* The device that a pod would open or share next, as the ledger chooses: the fullest with room,
  * then the lowest free one; ORR_NONE: there is none. */
-static uint32_t next_device(const struct spot *spot, const struct orr_request *request,
+static uint32_t next_device(const struct trial *trial, const struct orr_request *request,
                             uint64_t taken)
 {
-    const int64_t parts = orr_request_parts(request, spot->type);
+    const int64_t parts = orr_request_parts(request, trial->type);
     uint32_t best = ORR_NONE;
-    for (uint32_t d = 0; d < spot->type->gpus; d++) {
-        const bool open = (taken >> d & 1) == 0 && spot->left[d] >= parts;
-        best = open && (best == ORR_NONE || spot->left[d] < spot->left[best]) ? d : best;
+    for (uint32_t d = 0; d < trial->type->gpus; d++) {
+        const bool open = (taken >> d & 1) == 0 && trial->free_parts[d] >= parts;
+        best =
+            open && (best == ORR_NONE || trial->free_parts[d] < trial->free_parts[best]) ? d : best;
     }
     return best;
 }
 
 /* A nominated pod is there, whether or not there is room for it yet. */
-static void add_nominee(struct spot *spot, const struct orr_request *request, uint32_t job)
+static void add_nominee(struct trial *trial, const struct orr_request *request, uint32_t job)
 {
     uint64_t taken = 0;
-    add_room(spot, request, job, 1, -1);
-    for (uint32_t i = 0; spot->by_device && i < request->devices; i++) {
-        const uint32_t device = next_device(spot, request, taken);
+    add_room(trial, request, job, 1, -1);
+    for (uint32_t i = 0; trial->by_device && i < request->devices; i++) {
+        const uint32_t device = next_device(trial, request, taken);
         if (device == ORR_NONE) { /* then no other finds one either */
-            memset(spot->left, 0, sizeof spot->left);
-            spot->room.gpus = 0;
+            memset(trial->free_parts, 0, sizeof trial->free_parts);
+            trial->free.gpus = 0;
             return;
         }
         taken |= (uint64_t)1 << device;
-        add_parts(spot, request, device, -1);
+        add_parts(trial, request, device, -1);
     }
 }
 
 /* Does a pod of the lane fit beside the pods that are nominated to the node and no lower? */
 static bool fits_beside(const struct kube *kube, const struct orr_view *view,
-                        const struct spot *spot, const struct kube_lane *lane, uint32_t self)
+                        const struct trial *trial, const struct kube_lane *lane, uint32_t self)
 {
     const struct orr_request *request = orr_kube__request(view, lane);
-    uint32_t n = kube->first_nominee[spot->node];
+    uint32_t n = kube->first_nominee[trial->node];
     if (n == ORR_NONE) {
-        return fits(spot, request);
+        return fits(trial, request);
     }
-    struct spot with = *spot;
+    struct trial with = *trial;
     for (; n != ORR_NONE; n = kube->nominees[n].next_on) {
         const struct kube_nominee *other = &kube->nominees[n];
         if (n != self && kube->lanes[other->lane].priority >= lane->priority) {
@@ -193,8 +190,8 @@ bool orr_kube__is_taken(const struct kube *kube, const struct orr_view *view,
     if (kube->pods == NULL || kube->first_nominee[node] == ORR_NONE) {
         return false;
     }
-    const struct spot spot = spot_of(kube, view, orr_kube__request(view, lane), node);
-    return !fits_beside(kube, view, &spot, lane, self);
+    const struct trial trial = begin_trial(kube, view, orr_kube__request(view, lane), node);
+    return !fits_beside(kube, view, &trial, lane, self);
 }
 
 static orr_ms started_ms(const struct orr_view *view, const struct kube_pod_run *run)
@@ -232,86 +229,83 @@ static void collect_lower(struct search *s, uint32_t node)
     }
 }
 
-static void add_victims(struct search *s, struct harm *harm, uint32_t r, uint32_t tasks)
+static void add_victims(struct search *s, uint32_t r, uint32_t tasks)
 {
+    struct candidate *it = &s->candidate;
     const struct kube_pod_run *run = &s->kube->pods->runs[r];
     const int32_t priority = s->view->specs[run->job].priority;
-    if (s->victim_count == 0) { /* the most important comes first */
-        harm->highest = priority;
-        harm->earliest_ms = started_ms(s->view, run);
+    if (it->victim_count == 0) { /* the most important comes first */
+        it->highest_priority = priority;
+        it->earliest_ms = started_ms(s->view, run);
     }
-    harm->sum += tasks * (priority + ((int64_t)INT32_MAX + 1)); /* none counts as nothing */
-    harm->pods += tasks;
-    s->victims = ORR_ROOM_FOR_ONE(s->victims, s->victim_count, s->victim_capacity);
-    s->victims[s->victim_count++] = (struct victim){.run = r, .tasks = tasks};
+    it->priority_sum += tasks * (priority + ((int64_t)INT32_MAX + 1));
+    it->pods += tasks;
+    it->victims = ORR_ROOM_FOR_ONE(it->victims, it->victim_count, it->victim_capacity);
+    it->victims[it->victim_count++] = (struct victim){.run = r, .tasks = tasks};
 }
 
-/* Cannot the victims there do less harm than those found yet, even if the least important pod of
- * the lower ones were the only one? */
+/* Is the node no better than the best one yet, even if the least important of its lower pods were
+ * the only victim? */
 static bool is_beaten(const struct search *s, uint32_t node)
 {
-    const struct harm *best = &s->harm;
+    const struct candidate *best = &s->best;
     const struct kube_pod_run *least = &s->kube->pods->runs[s->lower[s->lower_count - 1]];
     const int32_t priority = s->view->specs[least->job].priority;
-    if (best->node == ORR_NONE || priority != best->highest || best->pods > 1) {
-        return best->node != ORR_NONE && priority > best->highest;
+    if (best->node == ORR_NONE || priority != best->highest_priority || best->pods > 1) {
+        return best->node != ORR_NONE && priority > best->highest_priority;
     }
     const orr_ms start = started_ms(s->view, least);
     return start < best->earliest_ms || (start == best->earliest_ms && node > best->node);
 }
 
-/* The victims on a node, as few as can be. False: there the pod finds no room in any case. */
-static bool find_victims(struct search *s, uint32_t node, struct harm *harm)
+/* Puts the candidate of a node together: as few victims as can be. False: there the pod finds no
+ * room in any case, or is_beaten. */
+static bool find_victims(struct search *s, uint32_t node)
 {
     collect_lower(s, node);
     if (s->lower_count == 0 || s->view->ledger->down[node] || is_beaten(s, node)) {
         return false;
     }
     const struct kube_pod_run *runs = s->kube->pods->runs;
-    struct spot spot = spot_of(s->kube, s->view, orr_kube__request(s->view, s->lane), node);
+    struct trial trial = begin_trial(s->kube, s->view, orr_kube__request(s->view, s->lane), node);
     for (uint32_t i = 0; i < s->lower_count; i++) {
-        add_run(&spot, s->view, &runs[s->lower[i]], 0, runs[s->lower[i]].tasks, 1);
+        add_run(&trial, s->view, &runs[s->lower[i]], 0, runs[s->lower[i]].tasks, 1);
     }
-    if (!fits_beside(s->kube, s->view, &spot, s->lane, ORR_NONE)) {
+    if (!fits_beside(s->kube, s->view, &trial, s->lane, ORR_NONE)) {
         return false;
     }
-    *harm = (struct harm){.node = node};
-    s->victim_count = 0;
+    s->candidate = (struct candidate){.node = node,
+                                      .victims = s->candidate.victims,
+                                      .victim_capacity = s->candidate.victim_capacity};
     for (uint32_t i = 0; i < s->lower_count; i++) {
         const struct kube_pod_run *run = &runs[s->lower[i]];
         for (uint32_t task = 0; task < run->tasks; task++) {
-            add_run(&spot, s->view, run, task, 1, -1);
-            if (!fits_beside(s->kube, s->view, &spot, s->lane, ORR_NONE)) { /* nor any like it */
-                add_run(&spot, s->view, run, task, 1, 1);
-                add_victims(s, harm, s->lower[i], run->tasks - task);
+            add_run(&trial, s->view, run, task, 1, -1);
+            if (!fits_beside(s->kube, s->view, &trial, s->lane, ORR_NONE)) { /* nor any like it */
+                add_run(&trial, s->view, run, task, 1, 1);
+                add_victims(s, s->lower[i], run->tasks - task);
                 break;
             }
         }
     }
-    return s->victim_count > 0;
+    return s->candidate.victim_count > 0;
 }
 
-static bool is_less(const struct harm *a, const struct harm *b)
+static bool is_better(const struct candidate *a, const struct candidate *b)
 {
-    return a->highest != b->highest           ? a->highest < b->highest
-           : a->sum != b->sum                 ? a->sum < b->sum
-           : a->pods != b->pods               ? a->pods < b->pods
-           : a->earliest_ms != b->earliest_ms ? a->earliest_ms > b->earliest_ms
-                                              : a->node < b->node;
+    return a->highest_priority != b->highest_priority ? a->highest_priority < b->highest_priority
+           : a->priority_sum != b->priority_sum       ? a->priority_sum < b->priority_sum
+           : a->pods != b->pods                       ? a->pods < b->pods
+           : a->earliest_ms != b->earliest_ms         ? a->earliest_ms > b->earliest_ms
+                                                      : a->node < b->node;
 }
 
 static void try_node(struct search *s, uint32_t node)
 {
-    struct harm harm;
-    if (find_victims(s, node, &harm) && (s->harm.node == ORR_NONE || is_less(&harm, &s->harm))) {
-        struct victim *const spare = s->best;
-        const uint32_t capacity = s->best_capacity;
-        s->best = s->victims;
-        s->best_count = s->victim_count;
-        s->best_capacity = s->victim_capacity;
-        s->victims = spare;
-        s->victim_capacity = capacity;
-        s->harm = harm;
+    if (find_victims(s, node) && (s->best.node == ORR_NONE || is_better(&s->candidate, &s->best))) {
+        const struct candidate beaten = s->best; /* its list is filled again */
+        s->best = s->candidate;
+        s->candidate = beaten;
     }
 }
 
@@ -369,21 +363,21 @@ uint32_t orr_kube__preempt(struct kube *kube, const struct orr_view *view, struc
     if (pods == NULL || !orr_kube_pods_below(pods, view, lane->priority)) {
         return ORR_NONE;
     }
-    struct search s = {.kube = kube, .view = view, .lane = lane, .harm = {.node = ORR_NONE}};
+    struct search s = {.kube = kube, .view = view, .lane = lane, .best = {.node = ORR_NONE}};
     for (uint32_t n = pods->newest; n != ORR_NONE && pods->nodes[n].changed > lane->fruitless_at;
          n = pods->nodes[n].older) {
         try_node(&s, n);
     }
-    lane->fruitless_at = s.harm.node == ORR_NONE ? pods->clock : 0;
-    for (uint32_t v = 0; v < s.best_count; v++) {
-        const struct kube_pod_run *run = &pods->runs[s.best[v].run];
-        evict(view, txn, run, s.best[v].tasks, job);
+    lane->fruitless_at = s.best.node == ORR_NONE ? pods->clock : 0;
+    for (uint32_t v = 0; v < s.best.victim_count; v++) {
+        const struct kube_pod_run *run = &pods->runs[s.best.victims[v].run];
+        evict(view, txn, run, s.best.victims[v].tasks, job);
         orr_kube_pods_note(pods, view, run->job);
     }
     orr_free(s.lower);
-    orr_free(s.victims);
-    orr_free(s.best);
-    return s.harm.node;
+    orr_free(s.candidate.victims);
+    orr_free(s.best.victims);
+    return s.best.node;
 }
 
 bool orr_kube__victims_leave(const struct kube *kube, const struct orr_view *view,
