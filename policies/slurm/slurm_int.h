@@ -201,8 +201,9 @@ struct slurm_licenses {
     int64_t *used; /* by license: of jobs that run */
 };
 
-struct slurm_could { /* nodes that nobody holds: could they hold a job? As of the nodes that are up
-                      */
+/* Could nodes hold a job if nobody held any of them? What is known, until a node goes down or comes
+ * back. */
+struct slurm_could {
     struct orr_idmap keys;
     bool *hold; /* by number of a key */
     uint32_t capacity;
@@ -245,8 +246,8 @@ struct slurm {
     struct slurm_record *queue; /* in order; records of jobs that left are taken
                                    out behind a pass */
     uint32_t queue_count, queue_capacity;
-    bool
-        is_listed; /* the queue is as orr_slurm__queue_arrange made it: new records go to its end */
+    /* the queue is as orr_slurm__queue_arrange made it: new records go to its end */
+    bool is_listed;
     struct slurm_limit_classes limit_classes;
     uint32_t *running; /* jobs, by the end of their limits, then in order of start */
     uint32_t running_count, running_capacity;

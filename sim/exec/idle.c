@@ -6,10 +6,10 @@
 
 #include "account_int.h"
 
-/* How long one of a service's pods would have been busy with the requests that were served by then:
- * while they load they are not, nor is a slot without one. */
-static double busy_ms(const struct orr_world_service *service, const struct orr_replica_life *life,
-                      orr_ms until)
+/* Pods x ms in which a service's pods were busy with the requests that were served by then: while
+ * they load they are not, nor is a slot without one. */
+static double busy_pods_ms(const struct orr_world_service *service,
+                           const struct orr_replica_life *life, orr_ms until)
 {
     struct orr_service_load load;
     orr_service_account(&service->plan, &service->rates, life->changes, life->count, 0, until,
@@ -41,10 +41,10 @@ static void take_waiting(struct orr_run *run, const struct orr_replica_life *lif
     }
 }
 
-/* What bound pods of a service held between two times, in which they were busy so long; returns
- * what of it they left idle. */
+/* What bound pods of a service held between two times, in which they were busy for `busy_ms`,
+ * pods x ms as all of them; returns what of it they left idle, mGPU x ms. */
 static int64_t idle_between(struct orr_run *run, const struct orr_replica_life *life, orr_ms from,
-                            orr_ms to, double busy)
+                            orr_ms to, double busy_ms)
 {
     int64_t held = 0, pods_ms = 0;
     struct orr_waste idle = {.from_ms = to, .to_ms = from};
@@ -61,7 +61,7 @@ static int64_t idle_between(struct orr_run *run, const struct orr_replica_life *
             idle.to_ms = until > idle.to_ms ? until : idle.to_ms;
         }
     }
-    const double part = pods_ms > 0 ? busy / (double)pods_ms : 1.0;
+    const double part = pods_ms > 0 ? busy_ms / (double)pods_ms : 1.0;
     idle.mgpu_ms = part < 1.0 ? held - (int64_t)((double)held * part) : 0;
     if (idle.mgpu_ms > 0) {
         run->idles = ORR_ROOM_FOR_ONE(run->idles, run->idle_count, run->idle_capacity);
@@ -79,15 +79,15 @@ static int64_t idle_of_service(const struct orr_replica_lives *replicas,
     struct orr_replica_life life = orr_replica_lives_of(replicas, part);
     const orr_ms cuts[] = {run->fold.window_start_ms, run->fold.window_end_ms, run->end_ms};
     orr_ms from = 0;
-    double before = 0.0;
+    double before_ms = 0.0;
     int64_t idle = 0;
     take_waiting(run, &life);
     for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
         const orr_ms to = cuts[c] < run->end_ms ? cuts[c] : run->end_ms;
         if (from < to) {
-            const double busy = busy_ms(service, &life, to);
-            idle += idle_between(run, &life, from, to, busy - before);
-            before = busy;
+            const double until_ms = busy_pods_ms(service, &life, to);
+            idle += idle_between(run, &life, from, to, until_ms - before_ms);
+            before_ms = until_ms;
             from = to;
         }
     }
