@@ -49,7 +49,7 @@ struct themis {
     double crowd; /* integral of how many jobs there are, job-ms, until: */
     orr_ms crowd_at;
     uint32_t present;
-    bool lifted;       /* in thought: nobody has a lease */
+    bool lifted;       /* end_leases asks what there would be if nobody had a lease */
     uint32_t restated; /* of the ledger, when it was last looked at */
     uint32_t *bidders; /* scratch */
     uint32_t bidder_count, bidder_capacity;

@@ -103,7 +103,8 @@ static void stop_moving(struct orr_oracle *oracle, struct orr_siblings *group, u
     }
 }
 
-/* An inner queue has another course: those below it may divide another amount. */
+/* The share of an inner queue goes with the level in another way than before (set_course): those
+ * below it may divide another amount. */
 static void take_course(struct orr_oracle *oracle, struct orr_siblings *group, uint32_t queue)
 {
     struct orr_oracle_queue *it = &oracle->queues[queue];
