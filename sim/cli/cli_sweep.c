@@ -47,10 +47,11 @@ static const struct orr_cli_only only[] = {
 static void check_sweep(struct argp_state *state, const struct sweep_options *o)
 {
     struct orr_err err = {0};
-    if (o->what == NULL || !is_one_of(o->what, whats, sizeof whats / sizeof whats[0])) {
-        argp_error(state, "%s%s%splan, run, exec, status, merge or submit",
-                   o->what != NULL ? "\"" : "what to do: ", o->what != NULL ? o->what : "",
-                   o->what != NULL ? "\" is none of " : "");
+    if (o->what == NULL) {
+        argp_error(state, "what to do: plan, run, exec, status, merge or submit");
+    }
+    if (!is_one_of(o->what, whats, sizeof whats / sizeof whats[0])) {
+        argp_error(state, "\"%s\" is none of plan, run, exec, status, merge or submit", o->what);
     }
     if (o->path == NULL) {
         argp_error(state, "%s",

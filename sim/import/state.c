@@ -145,8 +145,7 @@ static void write_policy(struct writer *w)
     const struct orr_policy *kai = orr_policy_find("kai");
     const char *comma = "";
     if (w->model->policy != NULL) {
-        (void)fprintf(w->scenario, "policy: {name: %s, params: {order: priority}}\n",
-                      w->model->policy);
+        (void)fprintf(w->scenario, "policy: %s\n", w->model->policy);
         return;
     }
     (void)fputs("policy:\n  name: kai\n  params: {", w->scenario);
