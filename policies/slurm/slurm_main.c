@@ -176,68 +176,57 @@ static enum orr_reason hold_back(struct pass *pass, const struct slurm_record *r
     return limit;
 }
 
-/* Why it waits; ORR_REASON_NONE: it started. */
-static enum orr_reason try_record(struct pass *pass, const struct slurm_record *record)
+/* Starts a job on nodes that are left, or gives one that scales its next pods, as long as there are
+ * nodes; *any: it got some, *served: it lacks no more. Returns the limit that it would pass. */
+static enum orr_reason start(struct pass *pass, const struct slurm_record *record, bool *any,
+                             bool *served)
 {
     struct slurm *slurm = pass->slurm;
-    struct slurm_job *j = &slurm->jobs[record->job];
+    const uint32_t job = record->job;
     const struct slurm_partition *p = &slurm->conf.partitions[record->partition];
-    const bool enough = nodes_left(slurm, p) >= j->min_nodes;
-    bool served = false, any = false;
-    if (enough && orr_slurm__lacks_licenses(slurm, record->job)) {
-        orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_LICENSES, ORR_NONE);
-        return ORR_REASON_LICENSES;
-    }
-    const enum orr_reason bound =
-        orr_slurm__record_limits(slurm, pass->view, record, SLURM_AT_LEAST).reason;
-    if (bound != ORR_REASON_NONE) { /* no need to look for nodes */
-        return hold_back(pass, record, bound);
-    }
-    while (enough && !served) {
+    while (!*served) {
         const uint32_t begin = orr_txn_checkpoint(pass->txn);
-        if (!orr_slurm__select_now(slurm, pass->view, pass->txn, record->job, p, slurm->usable)) {
+        if (!orr_slurm__select_now(slurm, pass->view, pass->txn, job, p, slurm->usable)) {
             break;
         }
         const enum orr_reason limit =
-            orr_slurm__limits(slurm, pass->view, record->job, record->partition, SLURM_BEHIND);
+            orr_slurm__limits(slurm, pass->view, job, record->partition, SLURM_BEHIND);
         if (limit != ORR_REASON_NONE) {
             orr_txn_rollback(pass->txn, begin);
-            return hold_back(pass, record, limit);
+            return limit;
         }
-        any = true;
-        orr_slurm__started(slurm, pass->view, record->job, record->partition);
-        served = !j->is_lined;
+        *any = true;
+        orr_slurm__started(slurm, pass->view, job, record->partition);
+        *served = !slurm->jobs[job].is_lined;
     }
-    pass->started += any;
-    if (served) {
-        return ORR_REASON_NONE;
-    }
-    const enum orr_reason limit =
-        any ? ORR_REASON_NONE
-            : orr_slurm__record_limits(slurm, pass->view, record, SLURM_AS_ASKED).reason;
-    if (limit != ORR_REASON_NONE) { /* limits go before room: it blocks nobody */
-        return hold_back(pass, record, limit);
-    }
-    if (!any && enough) {
-        j->preempting = orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
-        const enum orr_reason why =
-            j->preempting ? ORR_REASON_NO_CAPACITY
-                          : orr_slurm__suspend(slurm, pass->view, pass->txn, record, slurm->usable);
-        if (why == ORR_REASON_NONE) {
-            pass->started++;
-            return ORR_REASON_NONE;
-        }
-        if (why != ORR_REASON_NO_CAPACITY) {
-            return hold_back(pass, record, why);
-        }
-    }
-    if (!any && orr_slurm__is_hopeless(slurm, pass->view, record->job, record->partition)) {
-        orr_slurm__explain(pass->view, pass->txn, record->job, ORR_REASON_NEVER, ORR_NONE);
-        return ORR_REASON_NEVER;
-    }
-    const bool lacks =
-        enough && !any &&
-        orr_slurm__lacks_nodes(slurm, pass->view, record->job, record->partition, slurm->usable);
+    pass->started += *any;
+    return ORR_REASON_NONE;
+}
+
+/* Preempts or suspends others for a job that found no nodes. NONE: it started where they are
+ * suspended; NO_CAPACITY: it still waits for nodes; else what holds it back. */
+static enum orr_reason make_room(struct pass *pass, const struct slurm_record *record)
+{
+    struct slurm *slurm = pass->slurm;
+    struct slurm_job *j = &slurm->jobs[record->job];
+    j->preempting = orr_slurm__preempt(slurm, pass->view, pass->txn, record, slurm->usable);
+    const enum orr_reason why =
+        j->preempting ? ORR_REASON_NO_CAPACITY
+                      : orr_slurm__suspend(slurm, pass->view, pass->txn, record, slurm->usable);
+    pass->started += why == ORR_REASON_NONE;
+    return why == ORR_REASON_NONE || why == ORR_REASON_NO_CAPACITY ? why
+                                                                   : hold_back(pass, record, why);
+}
+
+/* It waits for nodes: those behind it do too, but where this pass has none left that could hold it.
+ */
+static enum orr_reason wait_for_nodes(struct pass *pass, const struct slurm_record *record,
+                                      bool could_start)
+{
+    struct slurm *slurm = pass->slurm;
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    const bool lacks = could_start && orr_slurm__lacks_nodes(slurm, pass->view, record->job,
+                                                             record->partition, slurm->usable);
     const enum orr_reason why =
         lacks ? ORR_REASON_REQ_NODE_NOT_AVAIL : why_not(pass->view, record->job);
     orr_slurm__explain(pass->view, pass->txn, record->job, why, ORR_NONE);
@@ -249,6 +238,46 @@ static enum orr_reason try_record(struct pass *pass, const struct slurm_record *
         close_partition(pass, record);
     }
     return why;
+}
+
+/* Why it waits; ORR_REASON_NONE: it started. */
+static enum orr_reason try_record(struct pass *pass, const struct slurm_record *record)
+{
+    struct slurm *slurm = pass->slurm;
+    const uint32_t job = record->job;
+    const bool enough =
+        nodes_left(slurm, &slurm->conf.partitions[record->partition]) >= slurm->jobs[job].min_nodes;
+    bool served = false, any = false;
+    if (enough && orr_slurm__lacks_licenses(slurm, job)) {
+        orr_slurm__explain(pass->view, pass->txn, job, ORR_REASON_LICENSES, ORR_NONE);
+        return ORR_REASON_LICENSES;
+    }
+    /* limits go before room: no need to look for nodes */
+    enum orr_reason limit =
+        orr_slurm__record_limits(slurm, pass->view, record, SLURM_AT_LEAST).reason;
+    if (limit == ORR_REASON_NONE && enough) {
+        limit = start(pass, record, &any, &served);
+    }
+    if (limit == ORR_REASON_NONE && !any) {
+        limit = orr_slurm__record_limits(slurm, pass->view, record, SLURM_AS_ASKED).reason;
+    }
+    if (limit != ORR_REASON_NONE) {
+        return hold_back(pass, record, limit);
+    }
+    if (served) {
+        return ORR_REASON_NONE;
+    }
+    if (!any && enough) {
+        const enum orr_reason why = make_room(pass, record);
+        if (why != ORR_REASON_NO_CAPACITY) {
+            return why;
+        }
+    }
+    if (!any && orr_slurm__is_hopeless(slurm, pass->view, job, record->partition)) {
+        orr_slurm__explain(pass->view, pass->txn, job, ORR_REASON_NEVER, ORR_NONE);
+        return ORR_REASON_NEVER;
+    }
+    return wait_for_nodes(pass, record, enough && !any);
 }
 
 static bool array_rejected(const struct slurm *slurm, const struct slurm_record *record)
