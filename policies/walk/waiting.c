@@ -62,13 +62,14 @@ static uint32_t find_lane(struct orr_waiting *waiting, struct orr_walk_ask ask)
     return l;
 }
 
-/* How many there are of what jobs that wait for the same are told apart by, and which is a job's.
- */
+/* A kind: jobs of one shape, where queues have parts of one queue too; they share a lane and a
+ * reason. How many kinds there are: */
 static size_t count_kinds(const struct orr_waiting *waiting, const struct orr_view *view)
 {
     return (size_t)view->shapes->count * (waiting->parts != NULL ? view->queues->count : 1);
 }
 
+/* Which one is the job's? */
 static uint32_t kind_of(const struct orr_waiting *waiting, const struct orr_view *view,
                         uint32_t job)
 {
@@ -125,7 +126,7 @@ static void leave_lane(struct orr_waiting *waiting, const struct orr_view *view,
     }
 }
 
-/* Puts so many, which are in order, among those of a lane, from the last on. */
+/* Puts `count` entries, which are in order, among those of a lane, from the last on. */
 static void join_lane(struct orr_waiting_lane *lane, const struct orr_walk_entry *more,
                       uint32_t count)
 {
@@ -148,8 +149,6 @@ static void join_lane(struct orr_waiting_lane *lane, const struct orr_walk_entry
         items[at] = own ? items[--left] : more[--count];
     }
 }
-
-/* --- who waits --- */
 
 static void list_fresh(struct orr_waiting *waiting, uint32_t job)
 {
@@ -176,7 +175,8 @@ static void set_open(struct orr_waiting *waiting, struct orr_waiting_open *open,
     waiting->notes[job].open = at + 1;
 }
 
-static void close(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
+/* The job's reason is not to be looked at again. */
+static void close_reason(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
 {
     struct orr_waiting_open *open = open_of(waiting, view, job);
     uint32_t at = waiting->notes[job].open;
@@ -202,7 +202,8 @@ static void close(struct orr_waiting *waiting, const struct orr_view *view, uint
     }
 }
 
-static void open_up(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
+/* The job's reason may be another soon. */
+static void open_reason(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
 {
     struct orr_waiting_open *open = open_of(waiting, view, job);
     open->jobs = ORR_ROOM_FOR_ONE(open->jobs, open->count, open->capacity);
@@ -219,11 +220,11 @@ static void open_up(struct orr_waiting *waiting, const struct orr_view *view, ui
 static void note_reason(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
 {
     const uint8_t reason = view->jobs[job].reason;
-    close(waiting, view, job);
+    close_reason(waiting, view, job);
     if (orr_verdict_lacks_room((enum orr_reason)reason)) {
         return;
     }
-    open_up(waiting, view, job);
+    open_reason(waiting, view, job);
     struct orr_waiting_open *open = open_of(waiting, view, job);
     if (reason == open->reason && reason != ORR_REASON_NONE) {
         set_open(waiting, open, open->count - 1, open->jobs[open->alike]);
@@ -305,7 +306,7 @@ void orr_waiting_add(struct orr_waiting *waiting, const struct orr_view *view, u
     waiting->jobs[waiting->count++] = job;
     waiting->notes[job] = (struct orr_waiting_note){.at = waiting->count, .nth = nth};
     list_fresh(waiting, job);
-    open_up(waiting, view, job);
+    open_reason(waiting, view, job);
 }
 
 void orr_waiting_drop(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
@@ -315,7 +316,7 @@ void orr_waiting_drop(struct orr_waiting *waiting, const struct orr_view *view, 
     }
     const uint32_t last = waiting->jobs[--waiting->count];
     leave_lane(waiting, view, job);
-    close(waiting, view, job);
+    close_reason(waiting, view, job);
     waiting->jobs[waiting->notes[job].at - 1] = last;
     waiting->notes[last].at = waiting->notes[job].at;
     waiting->notes[job].at = 0;

@@ -2,10 +2,10 @@
 /* waiting.h - jobs that wait and hold nothing, in an order, under policies that pause jobs: a walk
  * through them costs those that it takes, and not all that wait.
  *
- * A lane has the jobs that ask the same GPUs, where queues have parts of the cluster those of one
- * queue, in order. What is left of the room only shrinks in a
- * walk: where the first of a lane does not fit none behind it does, and the walk is done with the
- * lane. The key of a job that waits stays as it is until the policy has it asked for anew.
+ * A lane has the jobs that ask the same GPUs, in order; where queues have parts of the cluster
+ * (hived) each queue has lanes of its own. What is left of the room only shrinks in a walk: where
+ * the first of a lane does not fit none behind it does, and the walk is done with the lane. The key
+ * of a job that waits stays as it is until the policy has it asked for anew.
  *
  * A job that is passed over for want of room keeps that reason, so that it need not be looked at
  * again. The others are open: by shape, since all of a shape that are passed over wait for the same
@@ -101,7 +101,7 @@ void orr_waiting_add(struct orr_waiting *waiting, const struct orr_view *view, u
                      uint64_t nth);
 /* It waits no more, if it did. */
 void orr_waiting_drop(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job);
-/* Its key is to be asked for anew, and its nth is this. */
+/* Its key is to be asked for anew, and its nth is this. It waits. */
 void orr_waiting_move(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job,
                       uint64_t nth);
 /* The same of all keys. */
