@@ -90,31 +90,30 @@ static void add_part(const struct orr_rest *rest, const struct orr_view *view,
     }
 }
 
-/* What a pause frees (held.h) but for parts of devices. */
-static struct orr_gpus held_whole(const struct orr_view *view, uint32_t job)
+/* Takes parts of devices off what a job holds on nodes that are not down. */
+static void take_parts_off(struct orr_gpus *held, const struct orr_view *view, uint32_t job)
 {
     const struct orr_ledger *ledger = view->ledger;
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    struct orr_gpus held = orr_held_open(view, job);
     for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_request *request = &shape->groups[placement->group].request;
         for (uint32_t n = placement->node;
              orr_request_shares(request) && n <= placement->node + placement->more_nodes; n++) {
-            held.mgpu[0] -= ledger->down[n] ? 0
-                                            : (int64_t)orr_placement_each(placement) *
-                                                  orr_request_mgpu(request);
+            held->mgpu[0] -= ledger->down[n] ? 0
+                                             : (int64_t)orr_placement_each(placement) *
+                                                   orr_request_mgpu(request);
         }
     }
-    return held;
 }
 
 static struct need need_of(const struct orr_rest *rest, const struct orr_view *view, uint32_t job)
 {
     const struct orr_ledger *ledger = view->ledger;
     const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
-    const struct orr_gpus held = orr_held_open(view, job);
-    struct need need = {.whole = held_whole(view, job), .held_mgpu = orr_gpus_sum(&held)};
+    struct need need = {.whole = orr_held_open(view, job)};
+    need.held_mgpu = orr_gpus_sum(&need.whole);
+    take_parts_off(&need.whole, view, job);
     for (uint32_t p = view->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         const struct orr_request *request = &shape->groups[placement->group].request;
@@ -156,7 +155,8 @@ static void take(struct orr_rest *rest, const struct orr_view *view, uint32_t jo
 /* Its parts are of devices that are counted as whole. */
 void orr_rest_offer(struct orr_rest *rest, const struct orr_view *view, uint32_t job)
 {
-    const struct orr_gpus held = held_whole(view, job);
+    struct orr_gpus held = orr_held_open(view, job);
+    take_parts_off(&held, view, job);
     orr_gpus_add(&rest->whole, &held, 1);
 }
 
