@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kueue_pods.c - admitted jobs' pods, placed as kube-scheduler does: pod by pod, in the order of
- * kueue_lines.c. A pod takes any node with room, whether or not the rest of its
- * job fits. Parameter placement ideal: a job's gang is placed whole, or it waits. */
+ * kueue_lines.c. A pod takes any node with room, whether or not the rest of its job fits. Parameter
+ * placement ideal: a job's gang is placed whole, or it waits. */
 #include "kueue_policy.h"
 
 bool orr_kueue__has_pods(const struct orr_view *view, uint32_t job)
