@@ -212,7 +212,8 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
     read_bound(in, job, at_ms, reason);
 }
 
-/* "; queue q has a fair share of 4 GPUs, a quota of 4 and holds 4" */
+/* ": q has a fair share of 4 GPUs, a quota of 4, and holds 4", behind what the gate of reclaim says
+ */
 static void say_claim(const struct explain_job *job, const struct explain_reason *r, FILE *out)
 {
     if (isnan(r->queue_share_gpus) || isnan(r->queue_held_gpus)) {

@@ -32,14 +32,16 @@ void orr_replica_lives_close(struct orr_replica_lives *replicas);
 
 struct orr_replica_span { /* of the pods of a placement: held from its since_ms on */
     uint32_t placement;
-    orr_ms works_ms, end_ms; /* bound; they leave or are gone */
+    orr_ms works_ms; /* from when they are bound: until then they wait; at most end_ms */
+    orr_ms end_ms;   /* when they begin to leave, or are gone */
 };
 
 struct orr_replica_life {               /* of a part of the workload that is a service */
     struct orr_service_change *changes; /* replicas that began and ceased to serve, by time */
-    struct orr_replica_span *spans;
+    struct orr_replica_span *spans;     /* by placement, in the ledger's order */
     uint32_t count, span_count;
 };
+/* The caller releases it. */
 struct orr_replica_life orr_replica_lives_of(const struct orr_replica_lives *replicas,
                                              uint32_t part);
 void orr_replica_life_release(struct orr_replica_life *life);

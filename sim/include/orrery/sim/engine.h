@@ -185,7 +185,7 @@ struct orr_run {
     struct orr_job_time *times; /* without exec: per job; NULL: all that was held was useful */
     struct orr_waste *wastes;   /* without exec: where time went into nothing */
     uint32_t waste_count, waste_capacity;
-    struct orr_waste *idles; /* of services: where they left idle what is useful time */
+    struct orr_waste *idles; /* owned; of services: where they left idle what is useful time */
     uint32_t idle_count, idle_capacity;
     bool held_part;                 /* some job held part of its gang */
     orr_ms begin_ms;                /* decisions begin: what is before is given */

@@ -144,9 +144,11 @@ void orr_exec_take_waiting(struct orr_exec *exec, uint32_t job, orr_ms from, orr
                            int64_t mgpu_ms);
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job);
 /* Where time went into nothing, once the run is over: what a job lost, its overhead and waiting.
- * Stretches of a job do not overlap unless some of its pods leave, or it is a service. */
+ * Stretches of a job do not overlap unless some of its pods leave, or it is a service. Rows are the
+ * exec's; nothing may be booked any more once they were asked for. */
 const struct orr_waste *orr_exec_wastes(const struct orr_exec *exec, uint32_t *count);
-/* Where a rate below the best took some of useful time away, once the run is over: time.slow. */
+/* The same of useful time that a rate below the best took away: a job's rows add up to time.slow.
+ * NULL and 0: no job was slow. */
 const struct orr_waste *orr_exec_slows(const struct orr_exec *exec, uint32_t *count);
 /* In order of time: of jobs with a profile, and of those that share a device's time. */
 const struct orr_speed_change *orr_exec_speeds(const struct orr_exec *exec, uint32_t *count);

@@ -40,12 +40,12 @@ struct orr_siblings {
     uint32_t quota_count, weight_count; /* of those whose share grows with the level */
     double level;
     double quota_sum, weight_sum; /* integrals of min(level, 1), max(level - 1, 0) up to `time` */
-    double time;
-    uint32_t moving; /* inner queues among them whose share grows with the level */
-    uint32_t depth;  /* 0: roots */
-    uint32_t next;   /* of this depth that is to be looked at; ORR_NONE */
-    bool stale;      /* to be divided though the amount is the same */
-    bool listed;
+    double time;                  /* of the oracle's, ms, when they were last brought up to date */
+    uint32_t moving;              /* inner queues among them whose share grows with the level */
+    uint32_t depth;               /* 0: roots */
+    uint32_t next; /* while it is listed: the next of its depth in to_look; ORR_NONE */
+    bool stale;    /* to be divided though the amount is the same */
+    bool listed;   /* to be looked at: in to_look */
 };
 
 struct orr_oracle {
