@@ -54,6 +54,15 @@ static enum orr_status check_folder(const char *path, struct orr_err *err)
                : orr_fail(err, ORR_CANT_CREATE, "%s: cannot create: %s", path, strerror(errno));
 }
 
+/* As /dev/stdout is, also where that is a file now: the link would be replaced. */
+static bool is_descriptor(const char *path)
+{
+    static const char processes[] = "/proc/";
+    char to[sizeof processes];
+    return readlink(path, to, sizeof to) >= (ssize_t)strlen(processes) &&
+           memcmp(to, processes, strlen(processes)) == 0;
+}
+
 enum orr_status orr_cli_output(const char *path, struct orr_err *err)
 {
     struct stat file;
@@ -72,11 +81,13 @@ enum orr_status orr_cli_output(const char *path, struct orr_err *err)
     if (stat(path, &file) != 0) {
         return check_folder(path, err);
     }
-    if (S_ISREG(file.st_mode)) {
+    if (S_ISREG(file.st_mode) && !is_descriptor(path)) {
         return ORR_OK;
     }
     return orr_fail(err, ORR_CANT_CREATE, "%s: is %s, not a file", path,
-                    S_ISDIR(file.st_mode) ? "a folder" : "a device or pipe");
+                    S_ISDIR(file.st_mode)   ? "a folder"
+                    : S_ISREG(file.st_mode) ? "a link to an open file"
+                                            : "a device or pipe");
 }
 
 /* The first bytes of a file; how many there are. */

@@ -269,6 +269,10 @@ case_output_is_no_file() {
         [ -p pipe ] || fail "$command replaced the pipe"
     done
     [ -z "$(ls -A folder)" ] || fail 'something was written into the folder'
+    ln -s /proc/self/fd/1 own # as /dev/stdout, which is a file here
+    expect 73 "$orrery" report run.db -o own
+    says 'own: is a link to an open file, not a file'
+    [ -h own ] || fail 'the link was replaced'
 }
 case_folders_are_made() {
     rows 20 >t.csv
