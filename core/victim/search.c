@@ -346,6 +346,7 @@ static void prepare_search(struct orr_victim_search *search)
     search->constrained = orr_victim__is_constrained(search);
     snapshot_queues(search);
     orr_victim__open_capacities(search);
+    forget_recorded(search); /* feasible are nodes that are so without victims */
     orr_victim__open_owners(search);
     if (search->candidates == NULL && search->candidate_count == 0) {
         orr_victim__find_candidates(search);
