@@ -305,6 +305,9 @@ static void forget_gains(struct conservative *c)
         const struct reservation *r = &c->waiting[i];
         least = r->charge.from < ORR_MS_NEVER && r->seen < least ? r->seen : least;
     }
+    if (least == 0) {
+        return;
+    }
     memmove(c->gains, c->gains + least, (c->gain_count - least) * sizeof *c->gains);
     c->gain_count -= least;
     for (uint32_t i = 0; i < c->waiting_count; i++) {
