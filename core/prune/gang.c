@@ -81,8 +81,7 @@ enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search)
 
 bool orr_victim__knows_first(struct orr_victim_search *search)
 {
-    return search->session->rules.topology && orr_victim__knows_gang(search) &&
-           orr_victim__pins_domain(search);
+    return orr_victim__knows_gang(search) && orr_victim__pins_domain(search);
 }
 
 static bool first_lacks_domain(struct orr_victim_search *search)

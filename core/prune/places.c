@@ -270,19 +270,16 @@ static bool has_enough(const struct orr_places *places, struct orr_measure *m)
 
 static bool lacks_any(struct orr_places *places, const struct moved *moved)
 {
-    bool any = false, moved_all = false;
+    bool any = false;
     for (uint32_t m = 0; m < places->count && !any; m++) {
         if (!has_enough(places, &places->measures[m])) {
-            if (!moved_all) {
+            if (places->touched_count == 0) {
                 move_all(places, moved);
             }
-            moved_all = true;
             any = lacks(places, &places->measures[m], moved);
         }
     }
-    if (moved_all) {
-        orr_places__move_back(places);
-    }
+    orr_places__move_back(places);
     return any;
 }
 
