@@ -132,6 +132,13 @@ static enum orr_status fail_late(const struct orr_pipe *pipe, const char *what, 
                     pipe->name, what, (long long)pipe->timeout_s);
 }
 
+/* A child that has answered in this cycle is one that does not end it, wherever in an answer the
+ * time ran out. */
+static enum orr_status fail_silent(const struct orr_pipe *pipe, struct orr_err *err)
+{
+    return fail_late(pipe, pipe->has_answered ? "end its cycle" : "answer", err);
+}
+
 /* The rest of the time that there is, for poll(). */
 static int left_ms(int64_t until)
 {
@@ -162,6 +169,7 @@ static enum orr_status say_all(struct orr_pipe *pipe, int64_t until, struct orr_
 void orr_pipe_begin_cycle(struct orr_pipe *pipe)
 {
     pipe->cycle_until_ms = now_ms() + pipe->timeout_s * 1000;
+    pipe->has_answered = false;
 }
 
 void orr_pipe_end_cycle(struct orr_pipe *pipe)
@@ -175,7 +183,7 @@ enum orr_status orr_pipe_line(struct orr_pipe *pipe, char **line, struct orr_err
     const int64_t until =
         pipe->cycle_until_ms > 0 ? pipe->cycle_until_ms : now + pipe->timeout_s * 1000;
     if (now >= until) {
-        return fail_late(pipe, "end its cycle", err);
+        return fail_silent(pipe, err);
     }
     if (pipe->taken > 0) {
         memmove(pipe->line, pipe->line + pipe->taken, pipe->used - pipe->taken);
@@ -192,6 +200,7 @@ enum orr_status orr_pipe_line(struct orr_pipe *pipe, char **line, struct orr_err
             *end = '\0';
             pipe->taken = (size_t)(end - pipe->line) + 1;
             *line = pipe->line;
+            pipe->has_answered = pipe->cycle_until_ms > 0;
             return ORR_OK;
         }
         looked = pipe->used;
@@ -203,7 +212,7 @@ enum orr_status orr_pipe_line(struct orr_pipe *pipe, char **line, struct orr_err
         struct pollfd one = {.fd = pipe->from, .events = POLLIN};
         const int ready = poll(&one, 1, left_ms(until));
         if (ready == 0) {
-            return fail_late(pipe, "answer", err);
+            return fail_silent(pipe, err);
         }
         if (pipe->used + 4096 > pipe->room) {
             pipe->room = orr_grow(pipe->room, pipe->used + 4096);

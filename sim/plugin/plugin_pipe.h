@@ -3,6 +3,7 @@
 #ifndef ORR_SIM_PLUGIN_PIPE_H
 #define ORR_SIM_PLUGIN_PIPE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -19,6 +20,7 @@ struct orr_pipe {
     size_t used, taken, room;
     int64_t timeout_s;
     int64_t cycle_until_ms; /* of the monotonic clock; 0: no cycle is under way */
+    bool has_answered;      /* in the cycle that is under way */
 };
 
 /* Starts `sh -c COMMAND` in a process group of its own; its errors go to this one's stderr. */

@@ -56,7 +56,7 @@ ends_at_a_signal() {
     for signal in INT TERM; do
         "$orrery" run --trace trace.csv --cluster 2x8 -q -o run.db --policy "$@" 2>err </dev/null &
         pid=$!
-        sleep 1
+        while [ ! -e "run.db.tmp.$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
         kill -s "$signal" "$pid"
         code=0
         wait "$pid" || code=$?

@@ -72,9 +72,10 @@ while [ "$(pgrep -P "$victim" | wc -l)" -lt 2 ] && kill -0 "$victim" 2>killed; d
 kill -9 "$victim" 2>killed || fail "it ended before it could be killed"
 wait "$victim" 2>killed || true
 [ ! -e no.db ] || fail "half a file"
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-    [ -n "$(ls tmp)" ] || break
-    sleep 0.5
+tries=0
+until [ -z "$(ls -A tmp)" ] || [ "$tries" -eq 300 ]; do
+    sleep 0.2
+    tries=$((tries + 1))
 done
 [ -z "$(ls -A tmp)" ] || fail "left in the temporary folder: $(ls tmp)"
 
