@@ -172,5 +172,9 @@ INSERT INTO reason_change VALUES
   (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
 
 -- name: job
--- from the virtual table of store_jobs.c
-INSERT INTO job SELECT * FROM temp.job_source;
+-- from the virtual table of store_jobs.c, which has the jobs by rising id. The first is 0; SQLite numbers the others itself,
+-- as a row that states its id is looked for first.
+INSERT INTO job SELECT 0, * FROM temp.job_source LIMIT 1;
+INSERT INTO job(name, queue, user, kind, pods, mgpu, submit_ms, enter_ms, start_ms, end_ms, work_ms, estimate_ms, state,
+                evictions, node, devices, attempts, last_start_ms, min_pods, shape, priority)
+    SELECT * FROM temp.job_source LIMIT -1 OFFSET 1;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* store_jobs.c - the run's arrays as a virtual table, so that `INSERT ... SELECT` fills the job
  * table at about half the cost of binding and stepping every row. Columns in the order of
- * schema.sql. */
+ * schema.sql, without the id. */
 #include "store_int.h"
 
 enum column {
-    COL_ID,
     COL_NAME,
     COL_QUEUE,
     COL_USER,
@@ -55,7 +54,7 @@ static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     }
     *source = (struct source){.input = aux};
     *out = &source->base;
-    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v)");
+    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u)");
 }
 
 static int source_disconnect(sqlite3_vtab *vtab)
@@ -177,7 +176,6 @@ static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int 
     const struct orr_shape *shape = cursor->shape;
     uint32_t job = cursor->job;
     switch ((enum column)column) {
-    case COL_ID: sqlite3_result_int64(context, job); break;
     case COL_NAME: result_name(context, input->world, job); break;
     case COL_QUEUE: sqlite3_result_int64(context, spec->queue); break;
     case COL_USER: {

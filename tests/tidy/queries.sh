@@ -13,7 +13,7 @@ rm -f base.db
 cat "$source/sim/store/schema.sql" "$source/analysis/sql/views.sql" | sqlite3 base.db
 for file in "$@"; do
     grep -q '^EXPLAIN' "$file" || { echo "$file: no query"; exit 1; }
-    { cat "$source/sim/store/schema.sql" "$source/sim/study/sweep_schema.sql" "$source/sim/study/state_schema.sql" "$source/analysis/sql/views.sql"; echo "ATTACH 'base.db' AS base; CREATE TEMP TABLE job_source AS SELECT * FROM job;"; sed 's/^-- \([a-z0-9_.]*\)$/.print \1/' "$file"; } |
+    { cat "$source/sim/store/schema.sql" "$source/sim/study/sweep_schema.sql" "$source/sim/study/state_schema.sql" "$source/analysis/sql/views.sql"; echo "ATTACH 'base.db' AS base; CREATE TEMP TABLE job_source AS SELECT * FROM job; ALTER TABLE job_source DROP COLUMN id;"; sed 's/^-- \([a-z0-9_.]*\)$/.print \1/' "$file"; } |
         sqlite3 -bail :memory: >prepared.txt 2>&1 || { grep '^[a-z0-9_]*\.[a-z0-9_]*$' prepared.txt | tail -n 1; tail -n 3 prepared.txt; exit 1; }
 done
 rm -f prepared.txt base.db
