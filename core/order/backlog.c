@@ -12,7 +12,6 @@ void orr_backlog_open(struct orr_session *session)
 {
     session->backlog = orr_zalloc(1, sizeof *session->backlog);
     session->backlog->delay_end = ORR_MS_NEVER;
-    session->backlog->generations = session->last_generation;
     for (uint32_t j = 0; j < session->job_count; j++) { /* also those that another backlog has */
         if (!session->jobs[j].changed) {
             session->jobs[j].changed = true;
@@ -26,9 +25,6 @@ void orr_backlog_open(struct orr_session *session)
 void orr_backlog_close(struct orr_session *session)
 {
     struct orr_backlog *backlog = session->backlog;
-    session->last_generation = backlog->generations > session->last_generation
-                                   ? backlog->generations
-                                   : session->last_generation;
     for (uint32_t c = 0; c < backlog->class_count; c++) {
         orr_free(backlog->classes[c].parts);
         orr_free(backlog->classes[c].lanes);
@@ -623,10 +619,12 @@ static void renew(struct orr_session *session)
 {
     const bool borrowed = session->backlog->borrowed;
     const bool skipped = session->backlog->attempts_skipped;
+    const uint64_t generations = session->backlog->generations;
     orr_backlog_close(session);
     orr_backlog_open(session);
     session->backlog->borrowed = borrowed;
     session->backlog->attempts_skipped = skipped;
+    session->backlog->generations = generations; /* searches know lanes by them */
 }
 
 /* Jobs whose delay is over change their lanes. */

@@ -56,7 +56,7 @@ static const struct orr_contender *contender_of(const struct orr_victim_search *
                                                 uint32_t potential)
 {
     const struct orr_flat *f = search->refuter.flat;
-    return &f->contenders[search->session->jobs[search->potential.items[potential].job].contender];
+    return &f->contenders[f->contender_of_job[search->potential.items[potential].job]];
 }
 
 /* Victims of a node, from the last one back; by: 1 to take them, -1 to leave them. */
@@ -137,7 +137,7 @@ void orr_flat__victim_added(struct orr_victim_search *search)
     const struct orr_flat *f = search->refuter.flat;
     const struct orr_capacities *c = &search->capacities;
     const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
-    const uint32_t contender = search->session->jobs[last->job].contender;
+    const uint32_t contender = f->contender_of_job[last->job];
     const bool first = search->potential.count == 1 || last[-1].group != last->group;
     if (first && f->contenders[contender].tasks > 1) {
         f->windows->gangs[f->windows->gang_count++] = contender;

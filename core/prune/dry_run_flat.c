@@ -189,11 +189,9 @@ static void choose_place(struct orr_flat_run *r, uint32_t place)
 
 static void choose(const struct orr_victim_search *search, const struct orr_victims *victims)
 {
-    const struct orr_session *session = search->session;
     const struct orr_flat *f = search->refuter.flat;
     for (uint32_t i = 0; i < victims->count; i++) {
-        const uint32_t contender = session->jobs[victims->items[i].job].contender;
-        choose_place(f->dry_run, f->place[contender]);
+        choose_place(f->dry_run, f->place[f->contender_of_job[victims->items[i].job]]);
     }
 }
 

@@ -188,14 +188,24 @@ static uint64_t fingerprint_waiting(struct orr_victim_search *search)
     return search->refuter.flat != NULL ? 0 : orr_victim__waiting_fingerprint(search);
 }
 
+/* Of another job of the slot, too: the hash of the world has the job's serial. */
+static struct orr_failed_search *failed_search(const struct orr_victim_search *search)
+{
+    struct orr_victim_index *all = search->session->victim_index;
+    all->failed =
+        orr_zgrow(all->failed, &all->failed_count, search->job + (size_t)1, sizeof *all->failed);
+    return &all->failed[search->job][search->action];
+}
+
 bool orr_victim__failed_before(struct orr_victim_search *search)
 {
-    const struct orr_failed_search *failed =
-        &search->session->jobs[search->job].failed[search->action];
     search->refuter.world =
         search->refuter.flat != NULL ? hash_flat_world(search) : hash_any_world(search);
-    if (search->refuter.world == 0 || failed->world != search->refuter.world ||
-        failed->waiting != fingerprint_waiting(search)) {
+    if (search->refuter.world == 0) {
+        return false;
+    }
+    const struct orr_failed_search *failed = failed_search(search);
+    if (failed->world != search->refuter.world || failed->waiting != fingerprint_waiting(search)) {
         return false;
     }
     orr_victim__raise_outcome(search, (enum orr_outcome)failed->outcome);
@@ -204,12 +214,10 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
 
 void orr_victim__note_failure(struct orr_victim_search *search)
 {
-    struct orr_sjob *job = &search->session->jobs[search->job];
     if (search->refuter.world != 0 &&
         (search->refuter.flat == NULL || !search->refuter.simulated)) {
-        job->failed[search->action] =
-            (struct orr_failed_search){.world = search->refuter.world,
-                                       .waiting = fingerprint_waiting(search),
-                                       .outcome = search->outcome};
+        *failed_search(search) = (struct orr_failed_search){.world = search->refuter.world,
+                                                            .waiting = fingerprint_waiting(search),
+                                                            .outcome = search->outcome};
     }
 }

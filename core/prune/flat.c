@@ -215,24 +215,25 @@ void orr_victim__open_flat(struct orr_victim_search *search)
 void orr_flat__contender_victims(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
-    struct orr_session *session = search->session;
+    const struct orr_session *session = search->session;
     struct orr_contender *contenders =
         orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *contenders);
+    f->contender_of_job = orr_arena_take(f->arena, session->job_count, sizeof *f->contender_of_job);
     contenders[0] = f->contenders[0];
     f->contenders = contenders;
     f->contender_count = 1;
-    session->jobs[search->job].contender = 0;
+    f->contender_of_job[search->job] = 0;
     for (uint32_t r = 0; r < f->row_count; r++) {
         const struct orr_contender_row *row = f->rows[r];
         memcpy(&contenders[f->contender_count], row->contenders, row->count * sizeof *contenders);
         uint32_t leaf = f->contenders[0].leaf;
         for (uint32_t s = 0; s < row->count; s++) {
-            struct orr_sjob *job = &session->jobs[row->contenders[s].job];
-            if (f->leaves[leaf].queue != job->queue) {
-                leaf = leaf_of(f, search, job->queue);
+            const uint32_t job = row->contenders[s].job;
+            if (f->leaves[leaf].queue != session->jobs[job].queue) {
+                leaf = leaf_of(f, search, session->jobs[job].queue);
             }
             contenders[f->contender_count].leaf = leaf;
-            job->contender = f->contender_count++;
+            f->contender_of_job[job] = f->contender_count++;
         }
     }
 }

@@ -113,6 +113,7 @@ struct orr_flat {
     uint32_t row_count;
     struct orr_contender *contenders; /* until the first probe the preemptor's alone */
     uint32_t contender_count;
+    uint32_t *contender_of_job; /* by job that is one; NULL until the first probe */
     struct orr_leaf *leaves;
     uint32_t leaf_count;
     uint32_t
@@ -147,6 +148,12 @@ struct orr_queue_index {          /* a queue */
     uint32_t capacity;
     uint64_t waiting;    /* fingerprint of who waits before the last of them; */
     uint64_t waiting_at; /* of the generation of its lanes; 0: not known */
+};
+
+struct orr_failed_search { /* a search for victims, as long as it would fail again */
+    uint64_t world;        /* hash of all that it looked at; 0: none is remembered */
+    uint64_t waiting;      /* outside flat worlds: of who waited, apart from the others */
+    uint8_t outcome;       /* enum orr_outcome */
 };
 
 struct orr_victim_index {
@@ -184,6 +191,8 @@ struct orr_victim_index {
      */
     uint8_t *refuted_asks;
     uint32_t refuted_ask_count;
+    struct orr_failed_search (*failed)[ORR_ACTIONS]; /* by job; failure_memo.c */
+    uint32_t failed_count;
     struct orr_answers seen;        /* seen_before.c */
     struct orr_answers dry_runs;    /* dry_run_memo.c */
     struct orr_own_mark *own_marks; /* own_turn.c; likewise */

@@ -29,6 +29,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->gained_on);
     orr_free(all->gained_at);
     orr_free(all->oldest.contenders);
+    orr_free(all->failed);
     orr_free(all->aggregates.slots);
     orr_free(all->seen.slots);
     orr_free(all->dry_runs.slots);

@@ -7,11 +7,11 @@
 
 #include <orrery/core/defects.h>
 
-void orr_victim__list_again_v017(struct orr_victim_search *search, uint64_t number)
+void orr_victim__list_again_v017(struct orr_victim_search *search)
 {
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         struct orr_victim victim = search->recorded.items[i];
-        if (search->session->jobs[victim.job].last_node_scenario == number) {
+        if (search->potential_jobs[victim.job].node_scenario == search->node_scenarios) {
             victim.group = victim.job;
             orr_victims_push(&search->chosen, &victim);
         }

@@ -95,6 +95,11 @@ struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they wer
     uint32_t count, capacity;
 };
 
+struct orr_potential_job {  /* windows.c */
+    uint64_t fingerprint;   /* of its potential victims */
+    uint32_t node_scenario; /* the last one of a single node with victims of the job */
+};
+
 struct orr_victim_search {
     struct orr_session *session;
     enum orr_action action;
@@ -144,7 +149,8 @@ struct orr_victim_search {
     struct orr_demand demand;     /* of the probe's tasks, memory by the smallest device */
     struct orr_victims potential; /* of the state; group: the step that brought it */
     uint64_t fingerprint;         /* of the recorded victims, and how many tasks are tried */
-    uint64_t *fingerprint_of_job; /* by job: of its potential victims; NULL until there are any */
+    struct orr_potential_job *potential_jobs; /* by job; NULL until there are potential victims */
+    uint32_t node_scenarios;                  /* scenarios of a single node listed so far */
     uint32_t steps;
 };
 
@@ -199,7 +205,7 @@ int64_t orr_victim__set_gpus(const struct orr_victim_search *search, uint32_t se
  * are listed again; and which groups of victims are recorded. */
 uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
                                 uint32_t at);
-void orr_victim__list_again_v017(struct orr_victim_search *search, uint64_t number);
+void orr_victim__list_again_v017(struct orr_victim_search *search);
 void orr_victim__groups_v017(const struct orr_session *session, const struct orr_victims *all,
                              uint32_t *survives);
 

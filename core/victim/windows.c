@@ -19,17 +19,17 @@ void orr_victim__start_fingerprints(struct orr_victim_search *search)
         search->fingerprint += orr_scatter(0x100000000u + search->recorded.items[i].task);
     }
     for (uint32_t i = 0; i < search->potential.count; i++) {
-        search->fingerprint_of_job[search->potential.items[i].job] = 0;
+        search->potential_jobs[search->potential.items[i].job].fingerprint = 0;
     }
 }
 
 void orr_victim__add_fingerprint(struct orr_victim_search *search, const struct orr_victim *victim)
 {
-    if (search->fingerprint_of_job == NULL) {
-        search->fingerprint_of_job = orr_arena_alloc(&search->memory, search->session->job_count,
-                                                     sizeof *search->fingerprint_of_job);
+    if (search->potential_jobs == NULL) {
+        search->potential_jobs = orr_arena_alloc(&search->memory, search->session->job_count,
+                                                 sizeof *search->potential_jobs);
     }
-    search->fingerprint_of_job[victim->job] += fingerprint_of(victim->task);
+    search->potential_jobs[victim->job].fingerprint += fingerprint_of(victim->task);
 }
 
 /* Never 0. */
@@ -159,14 +159,13 @@ static uint32_t list_job_nodes(const struct orr_session *session, uint32_t job_i
 static uint64_t mark_jobs_on(struct orr_victim_search *search, uint32_t node)
 {
     const struct orr_capacities *c = &search->capacities;
-    const uint64_t number = ++search->session->node_scenarios;
+    const uint32_t number = ++search->node_scenarios;
     uint32_t at = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
     uint64_t sum = 0;
     for (; at != ORR_NONE; at = search->potential.items[at].before) {
-        const uint32_t job = search->potential.items[at].job;
-        uint64_t *last = &search->session->jobs[job].last_node_scenario;
-        sum += *last == number ? 0 : search->fingerprint_of_job[job];
-        *last = number;
+        struct orr_potential_job *job = &search->potential_jobs[search->potential.items[at].job];
+        sum += job->node_scenario == number ? 0 : job->fingerprint;
+        job->node_scenario = number;
     }
     return sum;
 }
@@ -178,17 +177,16 @@ static bool try_node(struct orr_victim_search *search, uint32_t node)
         return false;
     }
     const uint64_t fingerprint = fingerprint_with(search, mark_jobs_on(search, node));
-    const uint64_t number = search->session->node_scenarios;
     const bool listed_again = search->session->v017 != NULL;
     search->chosen.count = 0;
     if (listed_again) {
-        orr_victim__list_again_v017(search, number);
+        orr_victim__list_again_v017(search);
     } else if (has_failed(search, fingerprint)) {
         return false; /* a gang has many nodes */
     }
     for (uint32_t i = 0; i < search->potential.count; i++) {
         struct orr_victim victim = search->potential.items[i];
-        if (search->session->jobs[victim.job].last_node_scenario == number) {
+        if (search->potential_jobs[victim.job].node_scenario == search->node_scenarios) {
             victim.group = victim.job;
             orr_victims_push(&search->chosen, &victim);
         }

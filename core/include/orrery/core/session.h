@@ -124,12 +124,6 @@ struct orr_sset { /* of a job's tree; the root is the job's first */
     uint32_t counts[ORR_TASK_STATUSES]; /* live tasks of a pod set */
 };
 
-struct orr_failed_search { /* a search for victims, as long as it would fail again */
-    uint64_t world;        /* hash of all that it looked at; 0: none is remembered */
-    uint64_t waiting;      /* outside flat worlds: of who waited, apart from the others */
-    uint8_t outcome;       /* enum orr_outcome */
-};
-
 struct orr_sjob {
     const char *name;
     uint64_t serial; /* no other job of the session had it, in this slot or another */
@@ -147,15 +141,11 @@ struct orr_sjob {
     uint32_t active_at;            /* its place in the queue's list of active jobs, if any is */
     uint8_t reason;                /* enum orr_fit_reason of the last allocate attempt */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of each action's last look at it */
-    struct orr_failed_search failed[ORR_ACTIONS];
-    bool invalid;             /* removed: its tasks are gone */
-    bool changed;             /* listed in the session's changed_jobs */
-    bool outdated;            /* listed in waiting_jobs.outdated */
+    bool invalid;                  /* removed: its tasks are gone */
+    bool changed;                  /* listed in the session's changed_jobs */
+    bool outdated;                 /* listed in waiting_jobs.outdated */
     uint64_t task_generation; /* of the session's task_generation: when a live task last got another
                                  status */
-    uint32_t contender;       /* of a search for victims: its number among the contenders */
-    uint64_t
-        last_node_scenario; /* the last of the session's node_scenarios with victims of this job */
     uint32_t placement_class; /* its placement class: jobs of one class have equal requirements on
                        every node; ORR_NONE: not known */
 };
@@ -256,7 +246,6 @@ struct orr_session {
     uint32_t decision_count, decision_capacity;
     struct orr_fit_detail *details; /* by job, filled by allocate; the caller's; NULL: not wanted */
     int64_t scenarios_tried;        /* by the action that runs */
-    uint64_t node_scenarios; /* scenarios of a single node that searches have listed so far */
     uint64_t scenarios_of[ORR_ACTIONS]; /* simulated by the action, in all cycles */
     struct orr_prune_count pruned[ORR_PRUNERS];
 
@@ -281,9 +270,6 @@ struct orr_session {
     struct orr_waiting_jobs waiting_jobs;  /* order/ */
     struct orr_backlog *backlog;           /* order/, see backlog.h; NULL: none is kept */
     struct orr_victim_index *victim_index; /* prune/, see victim.h; NULL: nothing is kept */
-    uint64_t
-        last_generation; /* the highest generation that a closed backlog or victim index issued:
-                          * failed searches are known by them, so that none is issued twice */
 };
 
 /* --- reading --- */
