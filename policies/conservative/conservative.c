@@ -3,16 +3,18 @@
  *
  * Every job that waits has a reservation: the first time at which, by the estimates of those that
  * run and the reservations of others, enough GPUs stay free for as long as its user estimated. A
- * job that comes gets one behind all there are. At each pass reservations are compressed: in the
- * order of the queue each is taken out and made again, now or as early as the others let it, never
- * later than it was. Those whose time has come start. A job that runs past its estimate is assumed
- * to end next; where that, or room that is lost, breaks reservations, all are made anew in order.
+ * job that comes gets one behind all there are; one that lost its nodes gets one behind them too,
+ * and has its own place in the order. At each pass reservations are compressed: in the order of the
+ * queue each is taken out and made again, now or as early as the others let it, never later than it
+ * was. Those whose time has come start. A job that runs past its estimate is assumed to end next;
+ * where that, or room that is lost, breaks reservations, all are made anew in order.
  *
  * Size is GPUs of the whole cluster, as under easy: a job that is due and finds no nodes keeps what
  * it has reserved, and is tried again at the next pass. */
 #include "conservative_bounds.h"
 #include "conservative_profile.h"
 
+#include "../lanes/arrivals.h"
 #include "../lanes/barred.h"
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
@@ -35,6 +37,7 @@ struct charge {         /* what the profiles count for a job */
 
 struct reservation {
     uint32_t job;
+    int64_t number;       /* the lower, the earlier */
     struct charge charge; /* from ORR_MS_NEVER: it has no time yet */
     uint32_t seen;        /* gains before this one could not bring it forward */
     bool unsure;          /* all times before its own are to be looked at */
@@ -55,7 +58,7 @@ struct gain { /* more is free of a kind for a while */
 
 struct conservative {
     struct conservative_params params;
-    struct reservation *waiting; /* in order of submit */
+    struct reservation *waiting; /* in order of number */
     uint32_t waiting_count, waiting_capacity;
     struct running *running;
     uint32_t running_count, running_capacity;
@@ -68,6 +71,7 @@ struct conservative {
     struct charge *left; /* of jobs that scale and were served: charged until the next cycle */
     uint32_t left_count, left_capacity;
     struct conservative_bounds bounds; /* found in this pass */
+    struct orr_arrival_numbers arrivals;
     struct orr_scaling scaling;
     struct orr_placer *placer;
     struct orr_barred barred;
@@ -105,6 +109,7 @@ static void conservative_close(void *state)
     orr_free(c->gains);
     orr_free(c->left);
     orr_conservative__bounds_close(&c->bounds);
+    orr_arrival_numbers_close(&c->arrivals);
     orr_free(c->scaling.lined);
     orr_placer_close(c->placer);
     orr_free(c->barred.jobs);
@@ -156,11 +161,15 @@ static bool same_gpus(const struct orr_gpus *a, const struct orr_gpus *b)
 
 /* --- who waits, who runs --- */
 
-static void add_waiting(struct conservative *c, uint32_t job)
+static void add_waiting(struct conservative *c, uint32_t job, int64_t number)
 {
     c->waiting = ORR_ROOM_FOR_ONE(c->waiting, c->waiting_count, c->waiting_capacity);
-    c->waiting[c->waiting_count++] =
-        (struct reservation){.job = job, .charge = {.from = ORR_MS_NEVER, .until = ORR_MS_NEVER}};
+    uint32_t at = c->waiting_count++;
+    for (; at > 0 && c->waiting[at - 1].number > number; at--) {
+        c->waiting[at] = c->waiting[at - 1];
+    }
+    c->waiting[at] = (struct reservation){
+        .job = job, .number = number, .charge = {.from = ORR_MS_NEVER, .until = ORR_MS_NEVER}};
 }
 
 static void remove_waiting(struct conservative *c, orr_ms now, uint32_t job)
@@ -212,6 +221,7 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
                                uint32_t job)
 {
     struct conservative *c = state;
+    const int64_t number = orr_arrival_number(&c->arrivals, view, event, job);
     if (event == ORR_JOB_STARTED) {
         (void)add_running(c, view, job);
         return;
@@ -227,7 +237,7 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
     if (event == ORR_JOB_ENDED && waits) {
         remove_waiting(c, view->now, job);
     } else if (event != ORR_JOB_ENDED && orr_scaling_joins(&c->scaling, view, job)) {
-        add_waiting(c, job);
+        add_waiting(c, job, number);
     }
 }
 

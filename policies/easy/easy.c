@@ -14,6 +14,7 @@
  *
  * Size is GPUs of the whole cluster: a reservation does not look at nodes, so on nodes of several
  * GPUs fragmentation may still delay the head. */
+#include "../lanes/arrivals.h"
 #include "../lanes/barred.h"
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
@@ -55,8 +56,8 @@ struct easy {
     struct lane *lanes;
     uint32_t lane_count, lane_capacity; /* grows with the shapes that come to be known */
     uint32_t parts;                     /* lanes of a shape */
-    int64_t came;                       /* so many joined the order */
-    uint32_t *fresh;                    /* those that joined it since the last cycle */
+    struct orr_arrival_numbers arrivals;
+    uint32_t *fresh; /* those that joined it since the last cycle */
     uint32_t fresh_count, fresh_capacity;
     struct release *running; /* by (at, job) */
     uint32_t running_count, running_capacity;
@@ -98,6 +99,7 @@ static void easy_close(void *state)
     orr_free(easy->nodes.of);
     orr_free(easy->lanes);
     orr_free(easy->fresh);
+    orr_arrival_numbers_close(&easy->arrivals);
     orr_free(easy->running);
     orr_free(easy->scaling.lined);
     orr_placer_close(easy->placer);
@@ -158,21 +160,23 @@ static void make_lanes(struct easy *easy, const struct orr_view *view)
 }
 
 /* By priority, the higher first, then by job; or as they came. */
-static int64_t key_of(struct easy *easy, const struct orr_view *view, uint32_t job)
+static int64_t key_of(const struct easy *easy, const struct orr_view *view, uint32_t job,
+                      int64_t number)
 {
     return easy->params.order == ORDER_PRIORITY
                ? -(int64_t)view->specs[job].priority * ((int64_t)1 << 32) + job
-               : easy->came++;
+               : number;
 }
 
-static void add_pending(struct easy *easy, const struct orr_view *view, uint32_t job)
+static void add_pending(struct easy *easy, const struct orr_view *view, uint32_t job,
+                        int64_t number)
 {
     make_lanes(easy, view);
     easy->nodes.of =
         orr_zgrow(easy->nodes.of, &easy->nodes.capacity, view->job_count, sizeof *easy->nodes.of);
     const uint32_t l = lane_of(easy, view, job);
     struct lane *lane = &easy->lanes[l];
-    easy->nodes.of[job] = (struct easy_node){.key = key_of(easy, view, job),
+    easy->nodes.of[job] = (struct easy_node){.key = key_of(easy, view, job, number),
                                              .estimate_ms = view->specs[job].estimate_ms,
                                              .line = l + 1,
                                              .open = true};
@@ -201,6 +205,7 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
                        uint32_t job)
 {
     struct easy *easy = state;
+    const int64_t number = orr_arrival_number(&easy->arrivals, view, event, job);
     if (event == ORR_JOB_STARTED) {
         add_release(easy, view->now + view->specs[job].estimate_ms, job);
         return;
@@ -216,7 +221,7 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
         (view->jobs[job].phase == ORR_JOB_WITHDRAWN || orr_scaling_is_lined(&easy->scaling, job))) {
         remove_pending(easy, job);
     } else if (event != ORR_JOB_ENDED && orr_scaling_joins(&easy->scaling, view, job)) {
-        add_pending(easy, view, job);
+        add_pending(easy, view, job, number);
     }
 }
 
