@@ -29,8 +29,8 @@ struct slurm_job {
     bool holds_whole; /* of a running one: nobody else may use its nodes */
     bool core_placed; /* parts, levels or pods that come and go: core finds its
                          nodes */
-    bool no_requeue;  /* preempted, it is cancelled */
-    bool cancelled;   /* it was preempted for good */
+    bool no_requeue;  /* when it loses its nodes it is cancelled */
+    bool cancelled;   /* it lost its nodes for good, or will as a victim */
     bool preempting;  /* the last main pass chose victims for it: backfill leaves it alone */
     bool is_lined;    /* its records are in the queue */
     bool submitted;   /* it counts among those that wait or run */

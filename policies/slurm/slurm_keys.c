@@ -64,7 +64,7 @@ enum key_type {
     X(PreemptParameters, PREEMPT_WORDS, preempt_reorder_count, "",                                 \
       "reorder_count=N, strict_order, youngest_first: which victims go first")                     \
     X(JobRequeue, YES, job_requeue, "1",                                                           \
-      "0: who is preempted is cancelled, unless --requeue says not to")                            \
+      "0: who is preempted, or whose node fails, is cancelled, unless --requeue says not to")      \
     X(PreemptExemptTime, TIME, preempt_exempt_ms, "0",                                             \
       "how long a job runs before it may be preempted; of a QOS: its own")                         \
     X(Licenses, LICENSES, licenses, "",                                                            \

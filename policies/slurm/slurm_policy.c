@@ -251,10 +251,12 @@ static void submit(struct slurm *slurm, const struct orr_view *view, uint32_t jo
     }
 }
 
+/* A job lost its nodes, to another or as they failed. */
 static void requeue(struct slurm *slurm, const struct orr_view *view, uint32_t job)
 {
     struct slurm_job *j = &slurm->jobs[job];
     stop(slurm, view, job);
+    j->cancelled = j->cancelled || j->no_requeue;
     j->grace_end_ms = ORR_MS_NEVER;
     j->ends_for = ORR_NONE;
     if (j->cancelled) {

@@ -43,7 +43,7 @@ ORR_API_BEGIN
     X(NO_FLAVOR, "no-flavor",                                                                      \
       "not admitted: no flavor of its queue takes its pods, or the queue has no quota of a "       \
       "resource that it asks")                                                                     \
-    X(CANCELLED, "cancelled", "it lost its nodes to another job and is not queued again")          \
+    X(CANCELLED, "cancelled", "it lost its nodes and is not queued again")                         \
     X(FLAVOR_NODES, "flavor-nodes",                                                                \
       "admitted: enough GPUs are free, but not on nodes of the flavor that its quota is of")       \
     X(TOPOLOGY_PLACEMENT, "topology-placement",                                                    \
