@@ -121,6 +121,12 @@ uint32_t orr_policy_narrows(const struct orr_policy *policy, void *state,
                                 : shape->groups[group].request.allowed;
 }
 
+const uint64_t *orr_policy_nodes(const struct orr_policy *policy, void *state,
+                                 const struct orr_view *view, uint32_t job)
+{
+    return HAS(policy, nodes) ? policy->nodes(state, view, job) : NULL;
+}
+
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params)
 {
     if (!orr_policy_able(policy, ORR_ABLE_STALE_GANGS)) {

@@ -290,6 +290,7 @@ struct slurm {
     bool up_is_old; /* ... as of a time before some node went down or came back */
     struct slurm_could could;
     uint64_t *left, *usable; /* main pass: nodes that are up and not withdrawn; of one record */
+    uint64_t *open_to;       /* nodes of the job that was asked for last */
     bool *failed;            /* per partition */
     uint32_t *part_seen;     /* per partition: records seen in this pass */
     struct orr_room *image;  /* rooms at a later time */

@@ -88,6 +88,7 @@ static void slurm_close(void *state)
     orr_free(slurm->could.hold);
     orr_free(slurm->up);
     orr_free(slurm->left);
+    orr_free(slurm->open_to);
     orr_free(slurm->usable);
     orr_free(slurm->failed);
     orr_free(slurm->running_in);
@@ -139,6 +140,7 @@ static enum orr_status slurm_open(const struct orr_host *host, const void *param
     slurm->words = (nodes + 63) / 64;
     slurm->up = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->up);
     slurm->up_is_old = true;
+    slurm->open_to = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->open_to);
     slurm->left = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->left);
     slurm->usable = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->usable);
     slurm->found = orr_zalloc(slurm->words + (size_t)1, sizeof *slurm->found);
@@ -482,6 +484,26 @@ static orr_ms slurm_wake(void *state, const struct orr_view *view)
     return due;
 }
 
+/* Nodes of its partitions that lines State= do not keep jobs off. */
+static const uint64_t *slurm_nodes(void *state, const struct orr_view *view, uint32_t job)
+{
+    struct slurm *slurm = state;
+    if (job >= slurm->job_capacity || slurm->jobs[job].state == SLURM_UNKNOWN) {
+        return NULL;
+    }
+    const struct slurm_job *j = &slurm->jobs[job];
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < slurm->words; w++) {
+        uint64_t nodes = 0;
+        for (uint32_t p = 0; p < j->partition_count; p++) {
+            nodes |= slurm->conf.partitions[j->partitions[p]].nodes[w];
+        }
+        slurm->open_to[w] = nodes & slurm->conf.open_nodes[w];
+        count += (uint32_t)__builtin_popcountll(slurm->open_to[w]);
+    }
+    return count < view->cluster->node_count ? slurm->open_to : NULL;
+}
+
 static uint32_t slurm_heeds(const void *params)
 {
     (void)params;
@@ -527,4 +549,5 @@ const struct orr_policy orr_policy_slurm = {
     .remarks = orr_slurm__remarks,
     .unheeded = orr_slurm__unheeded,
     .bars_of = orr_slurm__bars_of,
+    .nodes = slurm_nodes,
 };

@@ -147,8 +147,7 @@ static void add_moves(struct engine *engine, uint32_t job)
     for (uint32_t p = first; p != ORR_NONE; p = ledger->placements[p].next) {
         const struct orr_placement *placement = &ledger->placements[p];
         struct orr_request request = shape->groups[placement->group].request;
-        request.allowed =
-            orr_policy_narrows(engine->policy, engine->state, &engine->view, job, placement->group);
+        request.allowed = orr_engine__allowed(engine, job, placement->group);
         for (uint32_t n = placement->more_nodes + 1u; n-- > 0;) {
             add_move(drain, placement->node + n, orr_placement_each(placement), &request, can);
         }

@@ -117,6 +117,7 @@ struct engine {
     uint32_t vacating_count, vacating_capacity;
     struct engine_hosts *hosts;         /* NULL: nobody asked yet who is on a node */
     struct orr_engine_pools *pools;     /* NULL: none is autoscaled */
+    struct orr_engine_narrow *narrow;   /* of pools */
     struct orr_engine_drain *drain;     /* NULL: nothing is moved to empty a node */
     struct engine_suspended *suspended; /* per job, see engine_suspend.c; NULL: none ever was */
     orr_ms instant_ms;                  /* the last one, for counting distinct times */
@@ -306,6 +307,11 @@ bool orr_engine__waiting_is_full(const struct engine_waiting *waiting, uint32_t 
 /* engine_pools.c: autoscaled pools; only where there are any */
 void orr_engine__pools_open(struct engine *engine);
 void orr_engine__pools_close(struct engine *engine);
+/* engine_narrow.c: the filter of the nodes that its policy leaves to a group of a job, while pools
+ * are open */
+void orr_engine__narrow_open(struct engine *engine);
+void orr_engine__narrow_close(struct engine *engine);
+uint32_t orr_engine__allowed(struct engine *engine, uint32_t job, uint32_t group);
 /* The job waits, for another reason than before or with another part of its pods, or runs with
  * fewer than it asks. */
 void orr_engine__pools_want(struct engine *engine, uint32_t job);

@@ -56,6 +56,7 @@ void orr_engine__pools_open(struct engine *engine)
     size_t nodes = world->cluster.node_count + (size_t)1;
     engine->pools = pools;
     engine->run->autoscaled = true;
+    orr_engine__narrow_open(engine);
     orr_engine__drain_open(engine);
     pools->trial = orr_txn_open(engine->ledger, 0);
     pools->idle_since = orr_alloc(nodes, sizeof *pools->idle_since);
@@ -87,6 +88,7 @@ void orr_engine__pools_close(struct engine *engine)
         orr_free(pools->full);
         orr_free(pools);
         orr_engine__drain_close(engine);
+        orr_engine__narrow_close(engine);
         engine->pools = NULL;
     }
 }
@@ -436,8 +438,7 @@ static void ask(struct engine *engine, uint32_t job)
     bool narrower = false;
     pools->asked = own;
     for (uint32_t g = 0; g < own->group_count; g++) {
-        const uint32_t allowed =
-            orr_policy_narrows(engine->policy, engine->state, &engine->view, job, g);
+        const uint32_t allowed = orr_engine__allowed(engine, job, g);
         if (!narrower && allowed != own->groups[g].request.allowed) {
             struct orr_task_group *groups =
                 orr_realloc(pools->narrowed.groups, own->group_count, sizeof *groups);

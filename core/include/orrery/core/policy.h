@@ -313,6 +313,10 @@ typedef bool orr_policy_starts_least_fn(const struct orr_shape *shape);
 typedef uint32_t orr_policy_narrows_fn(void *state, const struct orr_view *view, uint32_t job,
                                        uint32_t group);
 
+/* The nodes that pods of a job may use by what the policy was configured with, a bit each, until it
+ * is asked again; NULL: all. For a policy whose sets of nodes are no filters of the cluster. */
+typedef const uint64_t *orr_policy_nodes_fn(void *state, const struct orr_view *view, uint32_t job);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
@@ -414,6 +418,7 @@ struct orr_policy {
     orr_policy_starts_least_fn *starts_least; /* may be NULL: none */
     orr_policy_bars_of_fn *bars_of;           /* may be NULL: `bars` says it job by job */
     orr_policy_narrows_fn *narrows;           /* may be NULL: pods may use what they ask */
+    orr_policy_nodes_fn *nodes;               /* may be NULL: so too */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -499,6 +504,9 @@ bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_s
 /* `allowed` of the group's request for a policy that narrows none. */
 uint32_t orr_policy_narrows(const struct orr_policy *policy, void *state,
                             const struct orr_view *view, uint32_t job, uint32_t group);
+/* NULL for a policy that leaves all nodes to its jobs. */
+const uint64_t *orr_policy_nodes(const struct orr_policy *policy, void *state,
+                                 const struct orr_view *view, uint32_t job);
 /* How long it leaves gangs that run below their minimum, 0 for policies that do not see to them:
  * those are evicted at once. */
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);
