@@ -14,6 +14,7 @@ struct join {
     orr_slurm_open_fn *open, *deep;
     void *context;
     FILE *out;
+    const char *cluster; /* of ClusterName= so far, or NULL */
 };
 
 /* "Include FILE", whose name is then in the pair. */
@@ -25,6 +26,35 @@ static bool is_include(const struct orr_slurm_line *line, struct orr_slurm_pair 
     return orr_slurm_next_pair(&text, &bytes, &word) && !word.has_sign && word.name_bytes == 7 &&
            strncasecmp(word.name, "include", 7) == 0 && orr_slurm_next_pair(&text, &bytes, file) &&
            !file->has_sign;
+}
+
+static void note_cluster(struct join *join, const struct orr_slurm_line *line)
+{
+    const char *text = line->text;
+    size_t bytes = line->bytes;
+    struct orr_slurm_pair pair;
+    while (orr_slurm_next_pair(&text, &bytes, &pair)) {
+        if (pair.has_sign && pair.name_bytes == 11 &&
+            strncasecmp(pair.name, "clustername", 11) == 0) {
+            join->cluster = orr_arena_strndup(join->arena, pair.value, pair.value_bytes);
+        }
+    }
+}
+
+/* The name of a file, in which %c is the cluster's. */
+static const char *name_of(const struct join *join, const struct orr_slurm_pair *pair)
+{
+    const char *name = orr_arena_strndup(join->arena, pair->name, pair->name_bytes);
+    const char *mark = strstr(name, "%c");
+    char full[4400];
+    if (mark == NULL || join->cluster == NULL) {
+        return name;
+    }
+    const int bytes =
+        snprintf(full, sizeof full, "%.*s%s%s", (int)(mark - name), name, join->cluster, mark + 2);
+    return bytes < 0 || (size_t)bytes >= sizeof full
+               ? name
+               : orr_arena_strndup(join->arena, full, (size_t)bytes);
 }
 
 static bool includes_any(const struct orr_slurm_file *file, struct orr_arena *arena)
@@ -48,7 +78,7 @@ static enum orr_status put_included(struct join *join, const struct orr_slurm_fi
 {
     uint32_t number, column;
     struct orr_slurm_file file = {NULL, NULL, 0, NULL};
-    const char *name = orr_arena_strndup(join->arena, pair->name, pair->name_bytes);
+    const char *name = name_of(join, pair);
     orr_slurm_place(line, pair->name, &number, &column);
     const enum orr_status status = (depth < ORR_SLURM_INCLUDE_DEPTH ? join->open : join->deep)(
         from, number, column, name, &file, join->context);
@@ -68,6 +98,7 @@ static enum orr_status put_file(struct join *join, const struct orr_slurm_file *
     enum orr_status status = ORR_OK;
     while (status == ORR_OK && orr_slurm_next_line(&lines, join->arena, &line)) {
         if (!is_include(&line, &pair)) {
+            note_cluster(join, &line);
             (void)fwrite(line.raw, 1, (size_t)(lines.at - line.raw), join->out);
             continue;
         }
