@@ -71,7 +71,7 @@ static const struct argp_option rows[] = {
     {"until", 0, 0, OPTION_ALIAS, 0, 0},
     {"replicas", KEY_REPLICAS, "N", 0,
      "runs of each thing that is tried, of different seeds (default: the scenario's seeds)", 1},
-    {"needed", KEY_NEEDED, "K", 0, "of these must keep the objectives (default: all)", 1},
+    {"needed", KEY_NEEDED, "K", 0, "replicas that must keep the objectives (default: all)", 1},
     {0, 0, 0, 0, "Of what:", 2},
     {"set", KEY_SET, "PATH=VALUE", 0, "change a value of the scenario first", 2},
     {"param", KEY_PARAM, "NAME=VALUE", 0, "a parameter of the policy", 2},

@@ -6,7 +6,8 @@ set -eu
 orrery=$1 folder=$2 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$folder"
 version=$("$orrery" --version | cut -d' ' -f2)
-ARGP_HELP_FMT=rmargin=2000
+# No option reaches the column of meanings, and none has its meaning on a line of its own.
+ARGP_HELP_FMT=rmargin=2000,opt-doc-col=200
 LC_ALL=C
 export ARGP_HELP_FMT LC_ALL
 "$orrery" --help >"$folder/verbs"

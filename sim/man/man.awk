@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `orrery VERB --help`, written without a right margin, as a manual page.
+# `orrery VERB --help`, written without a right margin and with meanings far to the right, as a manual page.
 #   awk -v verb=VERB -v summary=TEXT -v version=VERSION -f man.awk
 
 function escape(text) {
@@ -38,15 +38,6 @@ state == "usage" {
     right = substr($0, RSTART + RLENGTH - 1)
     sub(/^ +/, "", left)
     printf ".TP\n.B %s\n%s\n", escape(left), escape(right)
-    next
-}
-/^  +-/ { # a long one, its meaning on the next line
-    if (state != "options" && state != "group") print ".SH OPTIONS"
-    state = "options"
-    sub(/^ +/, "")
-    left = $0
-    if ((getline more) > 0) sub(/^ +/, "", more)
-    printf ".TP\n.B %s\n%s\n", escape(left), escape(more)
     next
 }
 /^ [^ ].*:$/ {

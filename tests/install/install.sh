@@ -60,13 +60,13 @@ case_containerfile() {
     done <libraries
 }
 
-# A page for every verb, without anything that groff complains about.
+# A page for every verb, an entry for each option, without anything that groff complains about.
 case_pages() {
     for verb in $(orrery --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p'); do
         page=$prefix/share/man/man1/orrery-$verb.1
         [ -s "$page" ] || fail "no manual page for $verb"
         orrery "$verb" --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -e '--[a-z-]+' | grep -vE '^--(help|usage|version)$' | while read -r option; do
-            grep -qF -e "$(echo "$option" | sed 's/-/\\-/g')" "$page" || fail "orrery-$verb.1 lacks $option"
+            grep '^\.B ' "$page" | grep -qF -e "$(echo "$option" | sed 's/-/\\-/g')" || fail "orrery-$verb.1 has no entry for $option"
         done || exit 1
         ! command -v groff >/dev/null || [ -z "$(groff -man -Tascii -ww "$page" 2>&1 >/dev/null)" ] || fail "orrery-$verb.1: groff complains"
     done
