@@ -70,6 +70,42 @@ static void say_absent(const struct slurm_conf *conf, orr_policy_say_fn *say, vo
     }
 }
 
+static bool is_in_partition(const struct slurm_conf *conf, uint32_t node)
+{
+    for (uint32_t p = 0; p < conf->partition_count; p++) {
+        if (slurm_has(conf->partitions[p].nodes, node)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nodes that a scenario has more of than slurm_conf, as those that a search for capacity adds. */
+static void say_unlisted(const struct slurm_conf *conf, const struct orr_view *view,
+                         orr_policy_say_fn *say, void *context)
+{
+    const struct orr_cluster *cluster = view->cluster;
+    uint32_t count = 0, first = ORR_NONE;
+    int64_t gpus = 0;
+    char text[300];
+    for (uint32_t n = 0; n < cluster->node_count; n++) {
+        const struct orr_node_type *type = orr_cluster_type(cluster, n);
+        if (type->shard == view->shard && !is_in_partition(conf, n)) {
+            first = count++ == 0 ? n : first;
+            gpus += orr_node_type_own_gpus(type);
+        }
+    }
+    if (count > 0) {
+        (void)snprintf(text, sizeof text,
+                       "%u node%s of the cluster (first %.60s) with %lld GPU%s, which no partition "
+                       "of slurm_conf has: no job gets %s",
+                       (unsigned)count, ORR_PLURAL(count),
+                       orr_idmap_name(&cluster->node_names, first), (long long)gpus,
+                       ORR_PLURAL(gpus), ORR_ONE(count, "it", "them"));
+        say(text, context);
+    }
+}
+
 void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
                          void *context)
 {
@@ -98,6 +134,7 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
     orr_slurm__options_say(options.tally, say, context);
     if (read) {
         say_absent(&slurm.conf, say, context);
+        say_unlisted(&slurm.conf, view, say, context);
     }
     say_unlimited(unlimited, say, context);
     say_strangers(view, strangers, first, say, context);
