@@ -15,6 +15,7 @@ struct load { /* what the workload, or a part of it, asks for */
     uint32_t jobs;
     uint32_t coming;     /* not there yet when the run begins */
     uint32_t late;       /* after its end */
+    uint32_t by_memory;  /* of those that come: they ask GPU memory, which is in no gpu_h */
     double gpu_h, share; /* of those that come; share: of what the cluster has while they come */
 };
 
@@ -93,6 +94,7 @@ static void add_load(struct check *check, struct load *load, uint32_t job)
         load->late++;
     } else if (!is_present(check, job)) {
         load->coming++;
+        load->by_memory += orr_shape_asks_memory(shape);
         load->gpu_h += (double)orr_world_asked_pod_ms(world, job) / shape->tasks *
                        (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
     }
@@ -269,6 +271,12 @@ static void print_loads(const struct check *check)
                        ORR_PLURAL(check->loads[p].coming));
         print_load(text, jobs, &check->loads[p], "");
     }
+    if (all->by_memory > 0) {
+        (void)printf("no size     %u job%s ask%s GPU memory: how many GPUs that is depends on the "
+                     "node, so the load is without %s\n",
+                     all->by_memory, ORR_PLURAL(all->by_memory), ORR_ONE(all->by_memory, "s", ""),
+                     ORR_ONE(all->by_memory, "it", "them"));
+    }
 }
 
 static void print_unheeded(const char *text, void *context)
@@ -317,6 +325,7 @@ static void json_load(struct orr_json *json, const struct load *load)
     orr_json_real(json, "offered_gpu_h", load->gpu_h);
     orr_json_real(json, "offered_share", load->share);
     orr_json_int(json, "after_horizon", load->late);
+    orr_json_int(json, "by_memory", load->by_memory);
 }
 
 static void print_json(const struct check *check)

@@ -39,6 +39,7 @@ struct init_options {
 struct queue_use {
     const char *name;
     uint32_t jobs, by_kind[ORR_KIND_COUNT];
+    uint32_t by_memory; /* of the jobs: they ask GPU memory, which is in no gpu_h */
     double gpu_h;
     int64_t largest_mgpu; /* of a job */
 };
@@ -262,6 +263,7 @@ static struct queue_use *measure(const struct orr_world *world, uint32_t *count,
                              (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
         use->jobs++;
         use->by_kind[spec->kind]++;
+        use->by_memory += orr_shape_asks_memory(shape);
         use->gpu_h += gpu_h;
         use->largest_mgpu =
             shape->gpus_mgpu > use->largest_mgpu ? shape->gpus_mgpu : use->largest_mgpu;
@@ -323,6 +325,10 @@ static void write_queue(FILE *out, const struct queue_use *use, double share, in
         if (use->by_kind[named[k]] > 0) {
             (void)fprintf(out, ", %u %s", use->by_kind[named[k]], orr_kind_name(named[k]));
         }
+    }
+    if (use->by_memory > 0) {
+        (void)fprintf(out, "; %u ask%s GPU memory, which is not counted", use->by_memory,
+                      ORR_ONE(use->by_memory, "s", ""));
     }
     (void)putc('\n', out);
     free(label);

@@ -706,6 +706,23 @@ static uint64_t coming_after(const struct orr_world *world, orr_ms end_ms)
     return count;
 }
 
+/* What of the debt no policy could pay stands beside it: a job too large for the cluster would
+ * otherwise look like a queue that others keep from its quota. */
+static void text_fairness(const struct orr_summary *s, FILE *out)
+{
+    char jain[24], deviation[24], debt[32], impossible[32];
+    (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %s GPU-h",
+                  ratio(s->fairness_jain, jain), ratio(s->share_deviation, deviation),
+                  orr_cli_gpu_hours(s->debt.total, debt));
+    if (s->debt.impossible >= 0.005) {
+        (void)fprintf(out,
+                      " (%s of it impossible: asked for by jobs that can never start, or more than "
+                      "the empty cluster could give)",
+                      orr_cli_gpu_hours(s->debt.impossible, impossible));
+    }
+    (void)putc('\n', out);
+}
+
 void orr_report_text(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
@@ -761,9 +778,7 @@ void orr_report_text(const struct orr_report *r, FILE *out)
                   ratio(s->gpu_occupancy, a), r->run->queue_len_max,
                   ORR_PLURAL(r->run->queue_len_max));
     text_phases(s, out);
-    (void)fprintf(out, "fairness    Jain %s, share deviation %s, quota debt %s GPU-h\n",
-                  ratio(s->fairness_jain, a), ratio(s->share_deviation, b),
-                  orr_cli_gpu_hours(s->debt.total, c));
+    text_fairness(s, out);
     text_attained(r, out);
     text_pools(s, out);
     text_evictions(s, out);

@@ -66,10 +66,8 @@ static void list_nodes(const struct orr_world *world, struct orr_schedule *sched
 static bool asks_for_memory(const struct orr_shapes *shapes)
 {
     for (uint32_t s = 0; s < shapes->count; s++) {
-        for (uint32_t g = 0; g < shapes->shapes[s].group_count; g++) {
-            if (shapes->shapes[s].groups[g].request.gpu_ask == ORR_GPU_MEMORY) {
-                return true;
-            }
+        if (orr_shape_asks_memory(&shapes->shapes[s])) {
+            return true;
         }
     }
     return false;

@@ -197,6 +197,7 @@ static void fact_of(const struct native_values *values, struct orr_job_fact *fac
         .queue = text_or_none(values, COL_queue),
         .user = text_or_none(values, COL_user),
         .attempts = text_or_none(values, COL_recorded_attempts),
+        .by_memory = native_has(values, NATIVE_BIT(gpu_memory_mib)),
     };
     if (native_has(values, NATIVE_BIT(gpus))) {
         fact->mgpu = values->number[COL_gpus] * ORR_MGPU;

@@ -223,6 +223,7 @@ static void find_odd(struct orr_trace_stat *stat, const struct orr_job_fact *fac
     count_odd(stat, ORR_ODD_OVER_LIMIT,
               run && fact->limit_ms != ORR_MS_NONE && fact->run_ms > fact->limit_ms, line);
     count_odd(stat, ORR_ODD_NO_QUEUE, fact->queue.bytes == 0, line);
+    count_odd(stat, ORR_ODD_BY_MEMORY, fact->by_memory, line);
 }
 
 static void count_clock(struct orr_trace_stat *stat, orr_ms at)

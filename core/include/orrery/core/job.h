@@ -188,6 +188,15 @@ static inline bool orr_shape_shares(const struct orr_shape *shape)
     }
     return shares;
 }
+/* Does one ask GPU memory, of which the node says how many GPUs it is? */
+static inline bool orr_shape_asks_memory(const struct orr_shape *shape)
+{
+    bool asks = false;
+    for (uint32_t g = 0; g < shape->group_count && !asks; g++) {
+        asks = shape->groups[g].request.gpu_ask == ORR_GPU_MEMORY;
+    }
+    return asks;
+}
 /* Does it, or one of its sets, ask for slices? */
 bool orr_shape_has_slices(const struct orr_shape *shape);
 /* The least of a resource (milli-CPU, bytes, milli-GPU; memory asks count 0) that a gang of this

@@ -46,6 +46,7 @@ struct orr_job_fact {
     int64_t mgpu; /* of all its pods, MIG instances by their g; 0 also where memory or a template
                      says it */
     bool of_instances; /* these are of MIG */
+    bool by_memory;    /* it asks GPU memory: how many GPUs that is hangs on the node */
     uint32_t pods;
     enum orr_kind kind;
     struct orr_cell queue, user; /* no bytes: not known */

@@ -44,7 +44,8 @@ double *orr_load_curve(const struct orr_load *load);
     X(EARLY, "start before they are submitted")                                                    \
     X(OTHER_RUN, "a run time that is not end minus start")                                         \
     X(OVER_LIMIT, "run longer than they asked for")                                                \
-    X(NO_QUEUE, "no queue, though others name one")
+    X(NO_QUEUE, "no queue, though others name one")                                                \
+    X(BY_MEMORY, "ask GPU memory: in no GPU-hours and no sizes, which depend on the node")
 enum orr_odd {
 #define X(name, says) ORR_ODD_##name,
     ORR_ODD_LIST(X)
