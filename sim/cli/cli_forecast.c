@@ -380,6 +380,23 @@ static void print_jobs(const struct forecast_options *o, const struct orr_foreca
     orr_arena_release(&arena);
 }
 
+/* No end of another job lets them start. */
+static void print_nevers(const struct orr_forecast *forecast)
+{
+    const struct orr_forecast_job *first = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < forecast->job_count; i++) {
+        if (forecast->jobs[i].never) {
+            first = count++ == 0 ? &forecast->jobs[i] : first;
+        }
+    }
+    if (count > 0) {
+        (void)printf("\n%u of %u job%s could not start even on the empty cluster: first %s (%s)\n",
+                     count, forecast->job_count, ORR_PLURAL(forecast->job_count), first->name,
+                     first->reason);
+    }
+}
+
 static void print_forecast(const struct forecast_options *o, const struct orr_forecast *forecast)
 {
     char at[40], horizon[32];
@@ -405,6 +422,7 @@ static void print_forecast(const struct forecast_options *o, const struct orr_fo
     if (shown < forecast->job_count) {
         (void)printf("%u more: --all, or --job NAME\n", forecast->job_count - shown);
     }
+    print_nevers(forecast);
     if (is_of_one(o, forecast)) {
         print_changes(o, forecast);
         print_thens(o, forecast);
@@ -500,6 +518,7 @@ static void json_jobs(struct orr_json *json, const struct orr_forecast *forecast
         json_time(json, "waits_since_s", job->waits_since_ms);
         orr_json_text(json, "held_by", job->code);
         orr_json_text(json, "held_by_words", job->reason);
+        orr_json_bool(json, "never", job->never);
         json_time(json, "start_p10_s", job->low_ms);
         json_time(json, "start_p50_s", job->median_ms);
         json_time(json, "start_p90_s", job->high_ms);

@@ -11,6 +11,7 @@
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 #include <orrery/policies/registry.h>
+#include <orrery/sim/never.h>
 
 struct forecast {
     const struct orr_forecast_options *options;
@@ -134,8 +135,10 @@ static orr_ms waits_since(const struct orr_world *world, const struct orr_run *r
     return orr_run_eligible_ms(world, run, job);
 }
 
+/* nevers: jobs that cannot start whatever ends before them; a policy's reason of the moment, such
+ * as GPUs promised to others, would hide that. */
 static void say_job(const struct forecast *f, const struct orr_forecast__moment *moment,
-                    uint32_t index, struct orr_forecast_job *job)
+                    const struct orr_run *nevers, uint32_t index, struct orr_forecast_job *job)
 {
     const struct orr_world *world = &f->point.world;
     const struct orr_run *run = &f->point.run;
@@ -149,7 +152,10 @@ static void say_job(const struct forecast *f, const struct orr_forecast__moment 
     job->gpus = (double)world->shapes.shapes[spec->shape].gpus_mgpu / ORR_MGPU;
     job->submit_ms = orr_run_eligible_ms(world, run, j);
     job->waits_since_ms = waits_since(world, run, j);
-    const enum orr_reason reason = (enum orr_reason)run->ledger->jobs[j].reason;
+    const struct orr_never *never = orr_never_of(nevers, j);
+    const enum orr_reason reason =
+        never != NULL ? never->bar.reason : (enum orr_reason)run->ledger->jobs[j].reason;
+    job->never = never != NULL;
     const bool at_once = orr_forecast__is_at_once(moment, j);
     job->code = at_once ? "" : orr_reason_code(reason);
     job->reason = at_once ? "nothing, it starts at once" : orr_reason_words(reason);
@@ -263,6 +269,10 @@ static void hand_over(struct forecast *f, const struct orr_forecast__moment *mom
     if (f->options->rehearsals > 0) {
         stretch = orr_forecast__stretch(f->check, now, f->options->horizon_ms);
     }
+    struct orr_run nevers = {0};
+    if (asked) {
+        orr_never_foresee(&f->point.world, f->point.shards, now, &nevers);
+    }
     for (uint32_t i = 0; i < moment->count; i++) {
         say_times(moment, i, starts, &jobs[i]);
         const struct orr_forecast_job plain = jobs[i];
@@ -270,10 +280,13 @@ static void hand_over(struct forecast *f, const struct orr_forecast__moment *mom
             orr_forecast__widen(&stretch, now, f->options->horizon_ms, &jobs[i]);
         }
         if (asked) {
-            say_job(f, moment, i, &jobs[i]);
+            say_job(f, moment, &nevers, i, &jobs[i]);
         } else {
             remember(f, moment, i, &jobs[i], &plain);
         }
+    }
+    if (asked) {
+        orr_run_release(&nevers);
     }
     f->out->jobs = asked ? jobs : NULL;
     f->out->job_count = asked ? moment->count : 0;

@@ -44,6 +44,7 @@ struct orr_forecast_job {
     orr_ms submit_ms;                  /* or since when it is considered */
     orr_ms waits_since_ms;             /* the same, or the end of its last attempt */
     const char *reason, *code;         /* that holds it: in words, and orr_reason_code */
+    bool never;                        /* it could not start were the cluster empty (never.h) */
     orr_ms low_ms, median_ms, high_ms; /* 10 %, 50 %, 90 % of the futures have it started by then;
                                           ORR_MS_NEVER: beyond the horizon */
     double within_hour, not_started;   /* shares of the futures: started within an hour of the
