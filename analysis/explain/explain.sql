@@ -408,6 +408,14 @@ FROM queue_change
 WHERE queue = ?1
 ORDER BY rowid;
 
+-- name: queue_bounds
+-- of CPU and memory, from a time on (NULL: the start): cores and GiB, -1: unlimited
+SELECT at_ms, resource, iif(quota < 0, -1, quota / iif(resource = 'cpu', 1000.0, 1073741824.0)),
+  iif(bound < 0, -1, bound / iif(resource = 'cpu', 1000.0, 1073741824.0))
+FROM queue_bound
+WHERE queue = ?1
+ORDER BY rowid;
+
 -- name: most_asked_at
 SELECT at_ms
 FROM series

@@ -16,6 +16,12 @@ struct change { /* what events made of it */
     int64_t priority;
 };
 
+struct bound {    /* of CPU in cores, of memory in GiB; -1: unlimited */
+    orr_ms at_ms; /* ORR_MS_NONE: from the start */
+    const char *resource;
+    double quota, limit;
+};
+
 struct lost {                  /* evictions of its jobs for one queue's sake */
     const char *cause, *queue; /* NULL: nobody named */
     int64_t count, for_nothing;
@@ -29,7 +35,9 @@ struct story {
     double entitled, own, held, pending, below; /* means over the window; NAN: not known */
     orr_ms at_ms, bucket_ms;                    /* what is entitled then is a mean of so long */
     struct change *changes;
+    struct bound *bounds;
     struct lost *losses;
+    uint32_t bound_count, bound_capacity;
     uint32_t change_count, change_capacity, loss_count, loss_capacity;
     struct explain_siblings queues;
     struct explain_waits waits;
@@ -152,6 +160,20 @@ static void read_changes(struct orr_results *in, struct story *story)
     }
 }
 
+static void read_bounds(struct orr_results *in, struct story *story)
+{
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__queue_bounds, &story->id, 1);
+    while (orr_results_step(in, row)) {
+        const bool later = sqlite3_column_type(row, 0) != SQLITE_NULL;
+        story->bounds = ORR_ROOM_FOR_ONE(story->bounds, story->bound_count, story->bound_capacity);
+        story->bounds[story->bound_count++] =
+            (struct bound){.at_ms = later ? sqlite3_column_int64(row, 0) : ORR_MS_NONE,
+                           .resource = orr_results_text(in, row, 1),
+                           .quota = sqlite3_column_double(row, 2),
+                           .limit = sqlite3_column_double(row, 3)};
+    }
+}
+
 static void read_losses(struct orr_results *in, struct story *story)
 {
     sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__losses, &story->id, 1);
@@ -181,6 +203,31 @@ static void print_entitlement(double quota, double weight, double limit, FILE *o
         (void)fputs("no limit", out);
     } else {
         (void)fprintf(out, "limit %g", limit);
+    }
+}
+
+/* A queue without a limit of GPUs may have one of CPU that its jobs wait for. */
+static void say_bounds(const struct story *story, FILE *out)
+{
+    char clock[40];
+    for (uint32_t i = 0; i < story->bound_count; i++) {
+        const struct bound *b = &story->bounds[i];
+        const bool cpu = strcmp(b->resource, "cpu") == 0;
+        const char *const unit = cpu ? "cores" : "GiB";
+        if (b->at_ms != ORR_MS_NONE) {
+            (void)fprintf(out, "From %s on: ", orr_results_when(story->in, b->at_ms, clock));
+        }
+        (void)fputs(cpu ? "CPU: " : "Memory: ", out);
+        if (b->quota < 0) {
+            (void)fputs("unlimited quota, ", out);
+        } else {
+            (void)fprintf(out, "quota %g %s, ", b->quota, unit);
+        }
+        if (b->limit < 0) {
+            (void)fputs("no limit.\n", out);
+        } else {
+            (void)fprintf(out, "limit %g %s.\n", b->limit, unit);
+        }
     }
 }
 
@@ -223,6 +270,7 @@ static void say(const struct story *story, bool at_given, FILE *out)
     (void)fprintf(out, "Queue %s: ", story->name);
     print_entitlement(story->quota, story->weight, story->limit, out);
     (void)fputs(".\n", out);
+    say_bounds(story, out);
     say_means(story, out);
     if (!isnan(story->own)) {
         (void)fprintf(out, "By the policy's own division it was entitled to %.1f.\n", story->own);
@@ -265,6 +313,21 @@ static void json_changes(const struct story *story, struct orr_json *json)
     orr_json_close(json, ']');
 }
 
+static void json_bounds(const struct story *story, struct orr_json *json)
+{
+    orr_json_open(json, "bounds", '[');
+    for (uint32_t i = 0; i < story->bound_count; i++) {
+        const struct bound *b = &story->bounds[i];
+        orr_json_open(json, NULL, '{');
+        orr_json_text(json, "resource", b->resource);
+        orr_json_seconds(json, "at_s", b->at_ms);
+        orr_json_real(json, "quota_cores_or_gib", b->quota);
+        orr_json_real(json, "limit_cores_or_gib", b->limit);
+        orr_json_close(json, '}');
+    }
+    orr_json_close(json, ']');
+}
+
 static void json_losses(const struct story *story, struct orr_json *json)
 {
     orr_json_open(json, "evicted", '[');
@@ -287,6 +350,7 @@ static void as_json(const struct story *story, FILE *out)
     orr_json_real(&json, "quota_gpus", story->quota);
     orr_json_real(&json, "weight", story->weight);
     orr_json_real(&json, "limit_gpus", story->limit);
+    json_bounds(story, &json);
     orr_json_real(&json, "entitled_mean_gpus", story->entitled);
     orr_json_real(&json, "policy_share_mean_gpus", story->own);
     orr_json_real(&json, "held_mean_gpus", story->held);
@@ -315,6 +379,7 @@ enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms 
         read_entitlement(&in, &story);
         read_means(&in, &story);
         read_changes(&in, &story);
+        read_bounds(&in, &story);
         orr_explain__siblings(&in, story.id, story.at_ms, &story.queues);
         orr_explain__waits(&in, orr_explain_sql__waits_of_queue, story.id, REASONS, &story.waits);
         read_losses(&in, &story);
@@ -325,6 +390,7 @@ enum orr_status orr_explain_queue(const char *db_path, const char *name, orr_ms 
         say(&story, at_ms != ORR_MS_NONE, out);
     }
     orr_free(story.changes);
+    orr_free(story.bounds);
     orr_free(story.losses);
     orr_free(story.queues.rows);
     orr_free(story.waits.rows);

@@ -176,10 +176,10 @@ FROM metric
 WHERE name = 'run_cost' AND scope = 'all';
 
 -- name: blame_users
--- the users who had most: name, jobs, GPU-hours of their attempts
-SELECT j.user, count(DISTINCT j.id), total(j.mgpu * (coalesce(a.end_ms, r.end_ms) - a.start_ms)) / 3.6e9
-FROM v_attempts AS a
-JOIN job AS j ON j.id = a.job
+-- the users who had most: name, jobs, GPU-hours that their pods held
+SELECT j.user, count(DISTINCT j.id), total(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3.6e9
+FROM v_placements AS p
+JOIN job AS j ON j.id = p.job
 CROSS JOIN run AS r
 WHERE j.user IS NOT NULL AND (?2 IS NULL OR j.user = ?2)
 GROUP BY j.user
@@ -187,9 +187,9 @@ ORDER BY 3 DESC, 1
 LIMIT ?1;
 
 -- name: blame_queues
-SELECT q.name, count(DISTINCT j.id), total(j.mgpu * (coalesce(a.end_ms, r.end_ms) - a.start_ms)) / 3.6e9
-FROM v_attempts AS a
-JOIN job AS j ON j.id = a.job
+SELECT q.name, count(DISTINCT j.id), total(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3.6e9
+FROM v_placements AS p
+JOIN job AS j ON j.id = p.job
 JOIN queue AS q ON q.id = j.queue
 CROSS JOIN run AS r
 WHERE ?2 IS NULL OR q.name = ?2
@@ -198,9 +198,9 @@ ORDER BY 3 DESC, 1
 LIMIT ?1;
 
 -- name: blame_jobs
-SELECT j.name, 1, total(j.mgpu * (coalesce(a.end_ms, r.end_ms) - a.start_ms)) / 3.6e9
-FROM v_attempts AS a
-JOIN job AS j ON j.id = a.job
+SELECT j.name, 1, total(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3.6e9
+FROM v_placements AS p
+JOIN job AS j ON j.id = p.job
 CROSS JOIN run AS r
 WHERE ?2 IS NULL OR j.name = ?2
 GROUP BY j.id
