@@ -2,6 +2,7 @@
 /* rejects.c - rows that are not taken: counted by reason, the first few kept with their places. */
 #include <orrery/traces/workload.h>
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,13 +22,15 @@ static const char *behind_job(const char *sentence)
     return end == NULL ? sentence : end + (end == says ? 2 : 1);
 }
 
-/* A sentence without what differs from row to row: the job, what it quotes, numbers. */
+/* A sentence without what differs from row to row: the job, what it quotes, numbers. Digits behind
+ * a letter are part of a name, as in gpu.product=A100. */
 static void reason_of(const char *sentence, char *reason, size_t bytes)
 {
     size_t used = 0;
     for (sentence = behind_job(sentence); *sentence != '\0' && used + 1 < bytes;) {
         const char *quoted = *sentence == '"' ? strrchr(sentence + 1, '"') : NULL;
-        const size_t digits = strspn(sentence, "0123456789");
+        const bool in_name = used > 0 && isalnum((unsigned char)reason[used - 1]);
+        const size_t digits = in_name ? 0 : strspn(sentence, "0123456789");
         if (quoted != NULL) { /* column run_s: "x" is no number */
             sentence = quoted + 1 + (quoted[1] == ' ' && used > 0 && reason[used - 1] == ' ');
             if (used > 2 && reason[used - 2] == ':') {
