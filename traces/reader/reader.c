@@ -278,6 +278,21 @@ enum orr_status orr_trace_read_memory(const char *name, const void *bytes, size_
     return read_source(name, orr_source_open_memory(bytes, count), options, workload, err);
 }
 
+/* Bytes of the first rejected rows that an error has room for: whole lines, without the end of the
+ * last. */
+static int fitting_lines(const char *shown)
+{
+    enum { ROOM = 900 };
+    size_t bytes = strlen(shown);
+    if (bytes > ROOM) {
+        bytes = ROOM + 1; /* of one longer line its begin */
+        for (size_t at = 0; at < ROOM; at++) {
+            bytes = shown[at] == '\n' ? at + 1 : bytes;
+        }
+    }
+    return bytes > 0 ? (int)bytes - 1 : 0;
+}
+
 enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const char *path,
                                      uint32_t allow_loss_ppm, struct orr_err *err)
 {
@@ -287,8 +302,7 @@ enum orr_status orr_trace_check_loss(const struct orr_workload *workload, const 
     if (lost * ORR_LOSS_ALL <= read * borne_ppm) {
         return ORR_OK;
     }
-    size_t bytes = strlen(workload->rejects.shown);
-    int shown = bytes > 0 ? (int)(bytes - 1 < 900 ? bytes - 1 : 900) : 0; /* no final newline */
+    const int shown = fitting_lines(workload->rejects.shown);
     return orr_fail(err, ORR_DATA,
                     "%s: %llu of %llu row%s %s rejected, more than %g %% (--allow-loss accepts "
                     "that)%s%.*s",
