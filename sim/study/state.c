@@ -154,13 +154,17 @@ enum orr_status orr_state_check(const char *path, const struct orr_state *state,
         held->cycles == state->held.cycles) {
         return ORR_OK;
     }
-    char was[20], is[20];
+    char was[20], is[20], events[80] = "";
+    if (held->events != state->held.events) {
+        (void)snprintf(events, sizeof events, "; events %llu, not %llu",
+                       (unsigned long long)held->events, (unsigned long long)state->held.events);
+    }
     digest_text(state->held.digest, was);
     digest_text(held->digest, is);
     return orr_fail(err, ORR_DATA,
-                    "%s: run again, it does not come there: digest %s, not %s; events %llu, not "
-                    "%llu (saved by orrery %s, this is %s); what is set from then on may also be "
-                    "felt before, as more nodes of a pool are",
-                    path, is, was, (unsigned long long)held->events,
-                    (unsigned long long)state->held.events, state->version, ORR_VERSION);
+                    "%s: run again, it does not come there: digest %s, not %s%s (saved by orrery "
+                    "%s, this is %s); more nodes of a pool number racks, and the nodes of pools "
+                    "behind it, otherwise from the begin on: `orrery whatif --at` takes such a "
+                    "change",
+                    path, is, was, events, state->version, ORR_VERSION);
 }

@@ -199,6 +199,7 @@ cp r.state lie.state
 sqlite3 lie.state "UPDATE state SET digest = '0123456789abcdef'"
 exits 65 run --from lie.state -o no.db --no-progress
 grep -q 'does not come there' err || fail "$(cat err)"
+! grep -q 'events' err || fail "names as another number what is the same: $(cat err)"
 [ ! -e no.db ] || fail "half a file"
 exits 78 run --from r.state -o no.db --no-progress --set policy.name=fifo
 exits 64 run --from r.state -o no.db --no-progress --policy fifo
