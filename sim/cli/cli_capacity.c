@@ -315,11 +315,10 @@ static bool is_alike(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Did the amount change none of the values that the objectives are about? Every policy looks at
- * nodes: there may simply be more than enough. */
-static bool changes_nothing(const struct capacity_cli *o, const struct orr_capacity *c)
+/* Did the amount change none of the values that the objectives are about? */
+static bool changes_nothing(const struct orr_capacity *c)
 {
-    bool same = c->amount_count > 1 && strncmp(o->ask.path, "cluster.", 8) != 0;
+    bool same = c->amount_count > 1;
     for (uint32_t i = 1; i < c->amount_count; i++) {
         for (uint32_t m = 0; m < c->objective_count; m++) {
             same = same && is_alike(c->amounts[i].readings[m].mean, c->amounts[0].readings[m].mean);
@@ -331,7 +330,17 @@ static bool changes_nothing(const struct capacity_cli *o, const struct orr_capac
 /* What makes a search without an answer, or one that is none. */
 static void print_doubts(const struct capacity_cli *o, const struct orr_capacity *c)
 {
-    if (changes_nothing(o, c)) {
+    const bool nodes = strncmp(o->ask.path, "cluster.", 8) == 0, same = changes_nothing(c);
+    /* every policy looks at nodes, of which there may simply be more than enough */
+    if (nodes && c->from == ORR_NONE && same && !c->from_state) {
+        (void)printf("All amounts tried gave the same values: what waits here does not wait for "
+                     "%s. `orrery explain R.db --queue NAME` says what for.\n",
+                     o->ask.path);
+    } else if (nodes && c->from == ORR_NONE) {
+        (void)printf("`orrery check` with --set %s=%.12g names nodes that no job gets and what is "
+                     "not heeded.\n",
+                     o->ask.path, o->ask.largest ? o->ask.first : o->ask.last);
+    } else if (same && !nodes) {
         (void)printf(
             "All amounts tried gave the same values: nothing that is measured here "
             "depends on %s. Does the policy look at it? `orrery check` names what it does not "
