@@ -26,3 +26,11 @@ JOIN queue AS p ON p.id = q.parent
 WHERE q.gpu_quota > 0 AND p.gpu_quota >= 0
 GROUP BY p.id
 HAVING sum(q.gpu_quota) > p.gpu_quota;
+
+-- name: unused_nodes
+-- nodes with GPUs that were part of the cluster and on which no pod was in the whole run: how many, their
+-- GPUs, the first
+SELECT count(*), total(u.gpus), n.name, min(n.id)
+FROM v_node_use AS u
+JOIN node AS n ON n.name = u.node
+WHERE u.gpus > 0 AND u.placements = 0 AND u.window_use IS NOT NULL;

@@ -209,6 +209,27 @@ static void say_promises(struct orr_results *in, orr_say_fn *say, void *context)
     }
 }
 
+/* More nodes that nothing ran on than in the base: what was added may be out of reach of the jobs,
+ * by taints, labels, models or partitions. */
+static void say_unused(struct orr_results *base, struct orr_results *in, orr_say_fn *say,
+                       void *context)
+{
+    const int64_t before = orr_results_int(base, orr_cli_sql__unused_nodes, 0);
+    sqlite3_stmt *row = orr_results_prepare(in, orr_cli_sql__unused_nodes);
+    while (orr_results_step(in, row)) {
+        const int64_t after = sqlite3_column_int64(row, 0);
+        char text[300];
+        if (after > before) {
+            (void)snprintf(text, sizeof text,
+                           "nodes on which nothing ran in the whole run: %lld before, %lld after, "
+                           "with %g GPU%s (first %.100s)",
+                           (long long)before, (long long)after, sqlite3_column_double(row, 1),
+                           ORR_PLURAL(sqlite3_column_double(row, 1)), orr_results_text(in, row, 2));
+            say(text, context);
+        }
+    }
+}
+
 /* What the figures of an arm do not tell. Waits of jobs that never run are in none of them. */
 static void say_notes(const struct whatif *w, const struct answers *answers, uint32_t arm,
                       orr_say_fn *say, void *context)
@@ -221,6 +242,7 @@ static void say_notes(const struct whatif *w, const struct answers *answers, uin
     orr_results_open(&base, w->paths[0], &ignored);
     orr_results_open(&in, w->paths[(size_t)arm * w->seed_count], &ignored);
     say_promises(&in, say, context);
+    say_unused(&base, &in, say, context);
     const int64_t before = orr_study_never_run(&base), after = orr_study_never_run(&in);
     if (before != after) {
         char text[100];
