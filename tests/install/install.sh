@@ -78,7 +78,7 @@ case_completion() {
         command -v "$1" >/dev/null || return 0
         "$1" -c "$2" 2>err | grep -qx -e "$3" || fail "$1 does not complete $3: $(cat err)"
     }
-    for row in 1:run:'orrery ru' 2:--seed:'orrery run --se' 3:kai:'orrery run --policy k' 2:fish:'orrery completion f'; do
+    for row in 1:run:'orrery ru' 2:--seed:'orrery run --se' 3:kai:'orrery run --policy k' 2:fish:'orrery completion f' 2:filter:'orrery trace fi'; do
         words=${row##*:} rest=${row%:*}
         completed bash "source $prefix/share/bash-completion/completions/orrery; COMP_WORDS=($words); COMP_CWORD=${rest%%:*}; _orrery; printf '%s\n' \"\${COMPREPLY[@]}\"" "${rest#*:}"
         completed fish "set fish_complete_path $prefix/share/fish/vendor_completions.d; complete -C '$words' | string split -f1 \t" "${rest#*:}"
