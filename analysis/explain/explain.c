@@ -99,6 +99,7 @@ bool orr_explain__job(struct orr_results *in, const char *name, struct explain_j
                                     .state = orr_results_text(in, row, 14),
                                     .mig_profile = orr_explain__text(in, row, 15),
                                     .kinds = orr_explain__text(in, row, 16),
+                                    .memory = orr_explain__text(in, row, 17),
                                     .evictions = sqlite3_column_int64(row, 9),
                                     .submit_ms = orr_explain__time(row, 10),
                                     .start_ms = orr_explain__time(row, 11),
@@ -115,9 +116,16 @@ void orr_explain__say_job(const struct explain_job *job, FILE *out)
 {
     char asked[40];
     const bool kind = strcmp(job->kind_name, "unknown") != 0;
-    (void)fprintf(out, "Job %s of queue %s%s%s%s%s%s asks %s", job->name, job->queue_name,
+    (void)fprintf(out, "Job %s of queue %s%s%s%s%s%s asks ", job->name, job->queue_name,
                   job->user[0] != '\0' ? ", user " : "", job->user, kind ? " (" : "",
-                  kind ? job->kind_name : "", kind ? ")" : "", orr_explain__gpus(job->gpus, asked));
+                  kind ? job->kind_name : "", kind ? ")" : "");
+    if (job->memory == NULL || job->gpus > 0) {
+        (void)fprintf(out, "%s%s", orr_explain__gpus(job->gpus, asked),
+                      job->memory != NULL ? " and " : "");
+    }
+    if (job->memory != NULL) {
+        (void)fprintf(out, "GPU memory (a pod %s)", job->memory);
+    }
     if (job->mig_profile != NULL) {
         (void)fprintf(out, " of MIG instances %s", job->mig_profile);
     } else if (job->kinds != NULL) {
@@ -138,6 +146,9 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
     orr_json_text(json, "user", job->user);
     orr_json_text(json, "kind", job->kind_name);
     orr_json_real(json, "asked_gpus", job->gpus);
+    if (job->memory != NULL) {
+        orr_json_text(json, "asked_gpu_memory", job->memory);
+    }
     if (job->mig_profile != NULL) {
         orr_json_text(json, "mig_profile", job->mig_profile);
     }

@@ -123,7 +123,13 @@ SELECT j.id, j.queue, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods, j
      FROM ask AS a
      WHERE a.shape = j.shape AND (a.gpus > 0 OR a.instances > 0)
      GROUP BY coalesce(a.mig_profile, '')
-     ORDER BY coalesce(a.mig_profile, '')))
+     ORDER BY coalesce(a.mig_profile, ''))),
+  (SELECT group_concat(memory, ', ')
+   FROM (
+     SELECT DISTINCT printf('%d MiB of ', a.gpu_mib) || iif(a.gpus = 1, 'a GPU', printf('each of %d GPUs', a.gpus)) AS memory
+     FROM ask AS a
+     WHERE a.shape = j.shape AND a.gpus > 0 AND a.gpu_mib IS NOT NULL
+     ORDER BY a.nr))
 FROM job AS j
 LEFT JOIN queue AS q ON q.id = j.queue
 LEFT JOIN kind AS k ON k.id = j.kind

@@ -29,6 +29,8 @@ const char *orr_explain__text(struct orr_results *in, sqlite3_stmt *row, int col
 struct explain_job {
     int64_t id, queue;
     const char *name, *queue_name, *kind_name, *user, *state; /* state: as v_jobs has it */
+    const char *memory;      /* what each of its pods that ask GPU memory does: 8000 MiB of a GPU;
+                                NULL: none does */
     const char *mig_profile; /* whose instances it asks, and nothing else of GPUs; or NULL */
     const char *kinds;       /* of devices and instances, what it asks of each; NULL: of one */
     double gpus;
