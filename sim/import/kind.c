@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum orr_kind import_kind_of(const char *origin, int64_t priority)
+enum orr_kind import_kind_of(const char *origin, bool of_kai, int64_t priority)
 {
     static const char *const serves[] = {"Deployment",       "Service",  "LeaderWorkerSet",
                                          "InferenceService", "Revision", "ReplicaSet"};
@@ -15,7 +15,8 @@ enum orr_kind import_kind_of(const char *origin, int64_t priority)
     if (origin != NULL && strcmp(origin, "Notebook") == 0) {
         return ORR_KIND_INTERACTIVE;
     }
-    return priority >= 125   ? ORR_KIND_INFERENCE
+    return !of_kai           ? ORR_KIND_TRAINING
+           : priority >= 125 ? ORR_KIND_INFERENCE
            : priority >= 100 ? ORR_KIND_INTERACTIVE
                              : ORR_KIND_TRAINING;
 }

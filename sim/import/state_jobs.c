@@ -328,7 +328,7 @@ static void collect_pods(struct writer *w, struct job *job)
 static void write_job(struct writer *w, const struct import_job *is)
 {
     struct job job = {.is = is,
-                      .kind = import_kind_of(is->origin, is->priority),
+                      .kind = import_kind_of(is->origin, w->model->policy == NULL, is->priority),
                       .since_ms = is->created_s * 1000};
     if (!w->left_out[is - w->model->jobs]) {
         collect_pods(w, &job);

@@ -339,9 +339,10 @@ static void put_names(struct out *out, const struct one *one, char *text, size_t
              job->queue != ORR_NONE ? job->queue
                                     : first_said(h, one, offsetof(struct history_pod, queue)));
     put_name(out, OUT_USER, first_said(h, one, offsetof(struct history_pod, user)));
-    native_out_text(&out->rows, OUT_KIND,
-                    orr_kind_name(import_kind_of(
-                        origin != ORR_NONE ? orr_idmap_name(&h->names, origin) : NULL, priority)));
+    native_out_text(
+        &out->rows, OUT_KIND,
+        orr_kind_name(import_kind_of(origin != ORR_NONE ? orr_idmap_name(&h->names, origin) : NULL,
+                                     !first->of_another, priority)));
     if (known) {
         (void)snprintf(text, bytes, "%" PRId64, priority);
         native_out_text(&out->rows, OUT_PRIORITY, text);
