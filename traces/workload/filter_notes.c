@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/text.h>
+#include <orrery/traces/native.h>
 
 enum { LISTED_NAMES = 8, PATTERN_MAX = 256 };
 
@@ -100,6 +101,25 @@ static void note_window(struct orr_workload *workload, const char *file, const c
     }
 }
 
+/* How many GPUs a job of GPU memory is, its row does not say: it counts as one without any. */
+static void note_sizes(struct orr_workload *workload, const char *file, const char *prefix,
+                       const struct orr_row_filter *filter)
+{
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < workload->count; r++) {
+        struct orr_job_fact fact;
+        orr_workload_fact(workload, &workload->rows[r], &fact);
+        count += fact.by_memory;
+    }
+    if (count > 0) {
+        const bool least = filter->min_gpus > 0.0;
+        orr_workload_note(workload, file,
+                          "%s%s%cgpus: %u job%s ask%s GPU memory, which counts as 0 GPUs here",
+                          prefix, least ? "min" : "max", prefix[0] == '-' ? '-' : '_',
+                          (unsigned)count, ORR_PLURAL(count), ORR_ONE(count, "s", ""));
+    }
+}
+
 void orr_row_filter_note_absent(struct orr_workload *workload, const char *file, const char *prefix,
                                 const struct orr_row_filter *filter)
 {
@@ -110,5 +130,8 @@ void orr_row_filter_note_absent(struct orr_workload *workload, const char *file,
         note_names(workload, file, prefix, &users);
         note_kind(workload, file, prefix, filter->kind);
         note_window(workload, file, prefix, filter);
+        if (filter->min_gpus > 0.0 || filter->max_gpus >= 0.0) {
+            note_sizes(workload, file, prefix, filter);
+        }
     }
 }
