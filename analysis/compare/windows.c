@@ -61,7 +61,8 @@ struct groups {
     struct orr_idmap labels;
 };
 
-/* "gpus=3-4", "gpus=>1024": classes go from beyond the number below the first to the last. */
+/* "gpus=3-4", "gpus=>1024": classes go from beyond the number below the first to the last;
+ * "gpus=0" is 0 alone. */
 static bool is_of_size(const char *label, double gpus)
 {
     const char *size = strchr(label, '=');
@@ -76,7 +77,7 @@ static bool is_of_size(const char *label, double gpus)
     const size_t bytes = dash != NULL ? (size_t)(dash - size) - 1 : strlen(size + 1);
     const char *end = dash != NULL ? dash + 1 : size + 1;
     return orr_parse_i64(size + 1, bytes, &first) && orr_parse_i64(end, strlen(end), &last) &&
-           gpus <= (double)last && (first <= 1 || gpus > (double)(first - 1));
+           gpus <= (double)last && (first == 0 || gpus > (double)(first - 1));
 }
 
 /* Whose row the job of a row of samples counts in; ORR_NONE: nobody's. */

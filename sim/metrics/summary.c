@@ -10,9 +10,10 @@
 #define MGPU_MS_PER_GPU_H 3.6e9
 #define BSLD_TAU_MS       10000
 
+/* 0 is of jobs without GPUs, and of those that ask GPU memory: the node says how many that is. */
 static uint32_t size_class(int64_t mgpu)
 {
-    uint32_t class = 0;
+    uint32_t class = mgpu > 0;
     for (int64_t top = ORR_MGPU; top < mgpu && class + 1 < ORR_SIZE_CLASSES; top *= 2) {
         class ++;
     }
@@ -21,9 +22,9 @@ static uint32_t size_class(int64_t mgpu)
 
 const char *orr_size_class_name(uint32_t class)
 {
-    static const char *const names[ORR_SIZE_CLASSES] = {"1",       "2",       "3-4",      "5-8",
-                                                        "9-16",    "17-32",   "33-64",    "65-128",
-                                                        "129-256", "257-512", "513-1024", ">1024"};
+    static const char *const names[ORR_SIZE_CLASSES] = {
+        "0",     "1",      "2",       "3-4",     "5-8",      "9-16", "17-32",
+        "33-64", "65-128", "129-256", "257-512", "513-1024", ">1024"};
     return names[class];
 }
 

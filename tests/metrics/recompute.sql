@@ -20,8 +20,8 @@ FROM main.node AS n LEFT JOIN foreign_pods AS f ON f.node = n.id;
 CREATE UNIQUE INDEX temp.node_id ON node(id);
 
 CREATE TEMP TABLE size_class AS
-WITH RECURSIVE c(nr, top) AS (SELECT 0, 1000 UNION ALL SELECT nr + 1, top * 2 FROM c WHERE nr < 11)
-SELECT nr, top, CASE nr WHEN 0 THEN '1' WHEN 1 THEN '2' WHEN 11 THEN '>1024'
+WITH RECURSIVE c(nr, top) AS (SELECT 0, 0 UNION ALL SELECT nr + 1, max(top * 2, 1000) FROM c WHERE nr < 12)
+SELECT nr, top, CASE nr WHEN 0 THEN '0' WHEN 1 THEN '1' WHEN 2 THEN '2' WHEN 12 THEN '>1024'
                 ELSE (top / 2000 + 1) || '-' || (top / 1000) END AS name FROM c;
 
 -- What a queue is owed from at_ms to to_ms; of several changes at one instant the last.
@@ -69,7 +69,7 @@ WITH m(scope, label, job, wait_ms, started, gave_up, never) AS (
   UNION ALL
   SELECT 'kind', 'kind=' || k.name, w.job, w.wait_ms, w.started, w.gave_up, w.never FROM waiter AS w JOIN kind AS k ON k.id = w.kind
   UNION ALL
-  SELECT 'size', 'gpus=' || (SELECT name FROM size_class WHERE nr = 11 OR top >= w.mgpu ORDER BY nr LIMIT 1),
+  SELECT 'size', 'gpus=' || (SELECT name FROM size_class WHERE nr = 12 OR top >= w.mgpu ORDER BY nr LIMIT 1),
          w.job, w.wait_ms, w.started, w.gave_up, w.never FROM waiter AS w JOIN kind AS k ON k.id = w.kind WHERE k.name <> 'inference'
   UNION ALL
   SELECT 'all', '', w.job, w.wait_ms, w.started, w.gave_up, w.never

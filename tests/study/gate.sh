@@ -198,7 +198,7 @@ expect 78 'better: less' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nrules:\n  x: {metric: wait_p59, margin: 1}\n' >bad.yaml
 expect 78 'bad.yaml:3:15: no metric is called wait_p59; did you mean wait_p[59]' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nmode: fixed\nrules:\n  x: {metric: wait_p95_s, gpus: 7, margin: 5%%}\n' >bad.yaml
-expect 78 'bad.yaml:4:33: gpus: "7" is none of the sizes of jobs: 1, 2, 3-4, 5-8, ' fifo.db --baseline easy.db --spec bad.yaml
+expect 78 'bad.yaml:4:33: gpus: "7" is none of the sizes of jobs: 0, 1, 2, 3-4, 5-8, ' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nrules:\n  x: {metric: wait_p95_s, queue: a, margin: 5%%}\n' >bad.yaml
 expect 78 'bad.yaml:3:34: queue: needs kind beside it' fifo.db --baseline easy.db --spec bad.yaml
 printf 'kind: Gate\nrules:\n  x: {metric: wait_p95_s, kind: training, gpus: 1, margin: 5%%}\n' >bad.yaml

@@ -92,7 +92,7 @@ struct orr_phase_summary { /* of the run, outside the window; of no length: it h
     uint64_t finished;                                /* jobs that ended in it, services too */
 };
 
-#define ORR_SIZE_CLASSES 12 /* <= 1 GPU, 2, 3-4, 5-8, ... , > 1024 */
+#define ORR_SIZE_CLASSES 13 /* 0 GPUs, up to 1, 2, 3-4, 5-8, ... , > 1024 */
 
 struct orr_deadlines {          /* of jobs submitted in the window that are to be done by a time */
     uint64_t met, missed, open; /* open: not done, and there was time left; who left missed it */
