@@ -14,6 +14,7 @@
 #include <orrery/base/text.h>
 #include <orrery/sim/intake.h>
 #include <orrery/sim/yaml.h>
+#include <orrery/traces/native.h>
 #include <orrery/traces/source.h>
 
 #include "cli.h"
@@ -55,7 +56,7 @@ struct size {
 
 struct change { /* of the GPUs that were held */
     orr_ms at_ms;
-    int64_t gpus;
+    int64_t mgpu;
 };
 
 /* Ends before starts at one time. */
@@ -65,17 +66,18 @@ static int compare_changes(const void *a, const void *b)
     if (x->at_ms != y->at_ms) {
         return x->at_ms < y->at_ms ? -1 : 1;
     }
-    return (x->gpus > y->gpus) - (x->gpus < y->gpus);
+    return (x->mgpu > y->mgpu) - (x->mgpu < y->mgpu);
 }
 
-static int64_t row_gpus(const struct orr_row *row)
+/* Parts of GPUs count as such. */
+static int64_t row_mgpu(const struct orr_workload *workload, const struct orr_row *row)
 {
-    const int64_t of_pods =
-        row->gpus_per_pod == ORR_NONE ? 0 : (int64_t)row->pods * row->gpus_per_pod;
-    return row->gpus > 0 ? row->gpus : of_pods;
+    struct orr_job_fact fact;
+    orr_workload_fact(workload, row, &fact);
+    return fact.mgpu;
 }
 
-/* The most whole GPUs that were held at once, by the recorded times; 0: not all rows have them. */
+/* The most milli-GPU that were held at once, by the recorded times; 0: not all rows have them. */
 static int64_t recorded_peak(const struct orr_workload *workload)
 {
     const struct orr_recorded none = {.start_ms = ORR_MS_NONE};
@@ -93,15 +95,15 @@ static int64_t recorded_peak(const struct orr_workload *workload)
         while (orr_recorded_next(&record, &start_ms, &end_ms)) {
             end_ms = end_ms != ORR_MS_NONE ? end_ms : start_ms + row->run_ms;
             changes = ORR_ROOM_FOR_ONE(changes, count, capacity);
-            changes[count++] = (struct change){start_ms, row_gpus(row)};
+            changes[count++] = (struct change){start_ms, row_mgpu(workload, row)};
             changes = ORR_ROOM_FOR_ONE(changes, count, capacity);
-            changes[count++] = (struct change){end_ms, -row_gpus(row)};
+            changes[count++] = (struct change){end_ms, -row_mgpu(workload, row)};
         }
     }
     qsort(changes, count, sizeof *changes, compare_changes);
     int64_t held = 0, peak = 0;
     for (uint32_t i = 0; i < count && known; i++) {
-        held += changes[i].gpus;
+        held += changes[i].mgpu;
         peak = held > peak ? held : peak;
     }
     orr_free(changes);
@@ -110,15 +112,15 @@ static int64_t recorded_peak(const struct orr_workload *workload)
 
 static void choose_size(const struct orr_workload *workload, bool by_gpu, struct size *size)
 {
-    int64_t largest = 1, pod = 1;
+    int64_t largest = ORR_MGPU, pod = 1;
     double gpu_ms = 0.0;
     for (uint32_t r = 0; r < workload->count; r++) {
         const struct orr_row *row = &workload->rows[r];
-        const int64_t gpus = row_gpus(row);
+        const int64_t mgpu = row_mgpu(workload, row);
         const int64_t of_pod =
             row->gpus_per_pod == ORR_NONE || row->gpus > 0 ? 1 : row->gpus_per_pod;
-        gpu_ms += row->run_ms == ORR_MS_NONE ? 0.0 : (double)gpus * (double)row->run_ms;
-        largest = gpus > largest ? gpus : largest;
+        gpu_ms += row->run_ms == ORR_MS_NONE ? 0.0 : (double)mgpu / ORR_MGPU * (double)row->run_ms;
+        largest = mgpu > largest ? mgpu : largest;
         pod = of_pod > pod ? of_pod : pod;
     }
     const orr_ms span_ms = workload->count > 0 ? workload->rows[workload->count - 1].submit_ms -
@@ -126,7 +128,8 @@ static void choose_size(const struct orr_workload *workload, bool by_gpu, struct
                                                : 0;
     const int64_t peak = recorded_peak(workload);
     const double mean = span_ms > 0 ? gpu_ms / (double)span_ms : 0.0;
-    double gpus = (double)largest;
+    const double most = (double)largest / ORR_MGPU;
+    double gpus = most;
     if (workload->stated_gpus > 0) {
         (void)snprintf(size->because, sizeof size->because,
                        "as many as the head of the log says (MaxProcs, else MaxNodes)");
@@ -134,7 +137,7 @@ static void choose_size(const struct orr_workload *workload, bool by_gpu, struct
     } else if (peak > 0) {
         (void)snprintf(size->because, sizeof size->because,
                        "as many as were held at once at most, by the recorded times");
-        gpus = (double)peak;
+        gpus = (double)peak / ORR_MGPU;
     } else if (mean / BUSY_SHARE > gpus) {
         (void)snprintf(size->because, sizeof size->because,
                        "made up: %.0f %% of it is what the jobs want on average (%.0f GPUs)",
@@ -143,7 +146,7 @@ static void choose_size(const struct orr_workload *workload, bool by_gpu, struct
     } else {
         (void)snprintf(size->because, sizeof size->because, "made up: as large as the largest job");
     }
-    gpus = gpus < (double)largest ? (double)largest : gpus;
+    gpus = gpus < most ? most : gpus;
     const int64_t node = by_gpu ? 1 : pod > NODE_GPUS ? pod : NODE_GPUS;
     const double nodes = ceil(gpus / (double)node);
     (void)snprintf(size->cluster, sizeof size->cluster, "%.0fx%lld", nodes < 1e6 ? nodes : 1e6,

@@ -38,6 +38,9 @@ holds out 'nodes: 3, gpus: 8' 'as many as were held at once'
 printf 'job,submit_s,run_s,gpus\na,0,36000,14,\n' | sed 's/,$//' >one.csv
 "$orrery" init --trace one.csv >out 2>err
 holds out 'nodes: 2, gpus: 8' 'as large as the largest job'
+printf 'job,submit_s,run_s,pods,gpu_fraction\na,0,3600,48,0.5\n' >parts.csv # parts of GPUs are GPUs too
+"$orrery" init --trace parts.csv >out 2>err
+holds out 'nodes: 3, gpus: 8' 'as large as the largest job'
 printf 'job,submit_s,run_s,gpus\na,0,36000,7\nb,3600,36000,7\n' >load.csv
 "$orrery" init --trace load.csv >out 2>err
 holds out 'nodes: 25, gpus: 8' '70 % of it' '140.0 GPUs on average'
