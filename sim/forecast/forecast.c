@@ -28,7 +28,6 @@ struct forecast {
     struct orr_scenario_options scenario; /* that is run */
     char scratch[4200];                   /* folder of the row; "": there is none */
     const volatile sig_atomic_t *interrupted;
-    volatile sig_atomic_t stop;
     bool has_read;          /* the traces: remarks on them were made */
     enum orr_status status; /* of what was done while the run was held */
     struct orr_err *err;
@@ -388,9 +387,9 @@ static orr_ms at(void *context, struct orr_branch *branch)
     }
     const bool last = f->next_moment == f->moment_count;
     if (f->status != ORR_OK || (last && f->options->moments == 0)) {
-        f->stop = 1;
+        return ORR_MS_NONE;
     }
-    return f->stop || last ? ORR_MS_NEVER : f->moments[f->next_moment];
+    return last ? ORR_MS_NEVER : f->moments[f->next_moment];
 }
 
 /* --- runs --- */
@@ -468,16 +467,6 @@ static enum orr_status refuse_child(const struct forecast *f, struct orr_err *er
                                     child);
 }
 
-/* Looked at now and then: a run that goes on a little longer does no harm. */
-static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
-{
-    struct forecast *f = context;
-    (void)done;
-    (void)total;
-    (void)now;
-    f->stop = f->stop || *f->interrupted;
-}
-
 static void warn(const char *text, void *context)
 {
     const struct forecast *f = context;
@@ -495,9 +484,8 @@ static struct orr_point_options options_of(struct forecast *f)
          * be one that cannot run */
         .allow_loss_ppm = f->options->row != NULL ? ORR_LOSS_ALL : f->options->allow_loss_ppm,
         .warn = warns ? warn : NULL,
-        .interrupted = &f->stop,
+        .interrupted = f->interrupted,
         .reading_interrupted = f->interrupted,
-        .progress = look,
         .context = f};
 }
 
@@ -510,8 +498,7 @@ static orr_ms see_past(void *context, struct orr_branch *branch)
     f->moment_count = f->options->rehearsals;
     f->moments =
         orr_forecast__moments(&f->point.world, branch->run, branch->next_arrival, &f->moment_count);
-    f->stop = 1;
-    return ORR_MS_NEVER;
+    return ORR_MS_NONE;
 }
 
 static enum orr_status ready_to_see(void *context, struct orr_point *point, struct orr_err *err)
@@ -546,7 +533,6 @@ static enum orr_status find_moments(struct forecast *f, struct orr_err *err)
         f->moments[f->moment_count++] = f->now_ms; /* there is room for one more */
     }
     orr_point_release(&f->point);
-    f->stop = 0;
     return status;
 }
 
