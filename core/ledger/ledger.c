@@ -8,7 +8,7 @@ static int64_t room_or_unlimited(int64_t amount)
     return amount >= ORR_AMOUNT_UNLIMITED ? ORR_AMOUNT_UNLIMITED : amount;
 }
 
-struct orr_room orr_ledger__empty_node(const struct orr_node_type *type)
+struct orr_room orr_ledger_empty_node(const struct orr_node_type *type)
 {
     const int64_t *all = type->allocatable.v, *taken = type->foreign.v;
     int64_t pods = all[ORR_RES_PODS] - taken[ORR_RES_PODS];
@@ -94,7 +94,7 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
         orr_arena_alloc(&ledger->arena, cluster->shards.count + (size_t)1, sizeof *ledger->shards);
     for (uint32_t n = 0; n < nodes; n++) {
         const struct orr_node_type *type = orr_cluster_type(cluster, n);
-        ledger->idle[n] = orr_ledger__empty_node(type);
+        ledger->idle[n] = orr_ledger_empty_node(type);
         ledger->free_devices[n] = orr_ledger__our_devices(type);
         struct orr_shard_room *shard = &ledger->shards[type->shard];
         shard->total_gpus += orr_node_type_counted_gpus(type);
@@ -339,7 +339,7 @@ void orr_ledger_set_down(struct orr_ledger *ledger, uint32_t node, bool down)
 
 bool orr_ledger_is_vacant(const struct orr_ledger *ledger, uint32_t node)
 {
-    struct orr_room empty = orr_ledger__empty_node(orr_cluster_type(ledger->world.cluster, node));
+    struct orr_room empty = orr_ledger_empty_node(orr_cluster_type(ledger->world.cluster, node));
     return ledger->down[node] && ledger->withheld[node].pods == empty.pods;
 }
 

@@ -271,7 +271,7 @@ static bool check_node(const struct audit *a, uint32_t node)
     const struct orr_room *used = &a->used[node];
     const struct orr_room *releasing = &ledger->releasing[node], *freed = &a->releasing[node];
     bool down = ledger->down[node];
-    struct orr_room left = orr_ledger__empty_node(orr_cluster_type(a->cluster, node));
+    struct orr_room left = orr_ledger_empty_node(orr_cluster_type(a->cluster, node));
     int32_t sharing;
     if (!check_devices(a, node, &sharing)) {
         return false;

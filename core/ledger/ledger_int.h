@@ -76,8 +76,7 @@ uint32_t orr_ledger__cut(struct orr_ledger *ledger, uint32_t job, uint32_t node,
 /* Takes that back; the new one is the last placement of all. */
 void orr_ledger__uncut(struct orr_ledger *ledger, uint32_t fresh, uint32_t rest);
 
-/* A node of the type that holds nothing but foreign pods, and the mask of the devices left. */
-struct orr_room orr_ledger__empty_node(const struct orr_node_type *type);
+/* The devices of a node of the type that foreign pods leave. */
 uint64_t orr_ledger__our_devices(const struct orr_node_type *type);
 
 /* Devices for equal tasks of so many each, out of enough free ones. */

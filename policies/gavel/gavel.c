@@ -21,6 +21,7 @@
 #include "../walk/held.h"
 #include "../walk/line.h"
 #include "../walk/rest.h"
+#include "../walk/seats.h"
 #include "../walk/services.h"
 #include "../walk/stand.h"
 #include "../walk/verdicts.h"
@@ -67,6 +68,7 @@ struct gavel {
     orr_ms accounted_ms, paused_ms;
     struct orr_services services;
     struct orr_stands stands;
+    struct orr_walk_seats seats;  /* of the job at hand on the kind at hand */
     struct orr_verdicts verdicts; /* of this round */
     bool changed;
     int64_t *queue_mgpu; /* in a round: what is left of each queue's part; NULL: there are none */
@@ -147,6 +149,7 @@ static void gavel_close(void *state)
     orr_verdicts_release(&gavel->verdicts);
     orr_services_release(&gavel->services);
     orr_stands_release(&gavel->stands);
+    orr_walk_seats_release(&gavel->seats);
     orr_free(gavel->kind_of_node);
     orr_free(gavel->jobs);
     orr_free(gavel->active.jobs);
@@ -208,55 +211,27 @@ static uint8_t kind_held(const struct gavel *gavel, const struct orr_view *view,
 
 /* --- how fast where --- */
 
-/* Fills nodes of a kind, empty in thought, until all tasks sit; false: there are too few. */
-static bool seat_all(const struct gavel *gavel, const struct orr_view *view, uint32_t job,
-                     uint32_t kind, struct orr_seat **seats, uint32_t *count)
+/* MIG instances are of no model's devices. */
+static bool asks_instances(const struct orr_shape *shape)
 {
-    const struct orr_shape *shape = shape_of(view, job);
-    uint32_t n = 0, capacity = 0;
-    *seats = NULL;
-    *count = 0;
-    for (uint32_t g = 0; g < shape->group_count; g++) {
-        const struct orr_request *request = &shape->groups[g].request;
-        const int64_t each = orr_request_mgpu(request);
-        if (request->instances > 0) { /* MIG instances are of no model's devices */
-            return false;
-        }
-        for (uint32_t left = shape->groups[g].count; left > 0; n++) {
-            while (n < view->cluster->node_count && gavel->kind_of_node[n] != kind) {
-                n++;
-            }
-            if (n == view->cluster->node_count ||
-                (request->gpu_model != ORR_NONE && request->gpu_model != gavel->models[kind])) {
-                return false;
-            }
-            const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
-            const int64_t fit = each > 0 ? (int64_t)type->gpus * ORR_MGPU / each : left;
-            const uint32_t tasks = fit < (int64_t)left ? (uint32_t)fit : left;
-            if (tasks > 0 && orr_cluster_admits(view->cluster, request->selector, n) &&
-                orr_cluster_admits(view->cluster, request->toleration, n) &&
-                orr_cluster_admits(view->cluster, request->allowed, n)) {
-                *seats = ORR_ROOM_FOR_ONE(*seats, *count, capacity);
-                (*seats)[(*count)++] = (struct orr_seat){n, g, tasks};
-                left -= tasks;
-            }
-        }
+    bool asks = false;
+    for (uint32_t g = 0; g < shape->group_count && !asks; g++) {
+        asks = shape->groups[g].request.instances > 0;
     }
-    return true;
+    return asks;
 }
 
 static void rate_job(struct gavel *gavel, const struct orr_view *view, uint32_t job)
 {
+    const struct orr_shape *shape = shape_of(view, job);
     struct gavel_job *it = &gavel->jobs[job];
     *it = (struct gavel_job){.chosen = NOWHERE, .mixed = true};
-    for (uint32_t k = 0; k < gavel->kinds; k++) {
-        struct orr_seat *seats;
-        uint32_t count;
-        if (seat_all(gavel, view, job, k, &seats, &count)) {
-            it->rate[k] = (double)orr_view_rate_at(view, job, seats, count) / 1e6;
+    for (uint32_t k = 0; k < gavel->kinds && !asks_instances(shape); k++) {
+        const struct orr_walk_seats *seats = &gavel->seats;
+        if (orr_walk_seats_fill(&gavel->seats, view, job, gavel->models[k]) == shape->tasks) {
+            it->rate[k] = (double)orr_view_rate_at(view, job, seats->list, seats->count) / 1e6;
             it->mixed = it->mixed && !(it->rate[k] > 0);
         }
-        orr_free(seats);
     }
 }
 

@@ -21,6 +21,7 @@
 #include "../walk/held.h"
 #include "../walk/line.h"
 #include "../walk/rooms.h"
+#include "../walk/seats.h"
 #include "../walk/services.h"
 #include "../walk/verdicts.h"
 
@@ -53,8 +54,7 @@ struct pollux {
     struct orr_pollux_choice *choices;
     uint32_t *pods_of_choice;
     uint32_t choice_count, choice_capacity, pods_capacity;
-    struct orr_seat *seats; /* of the job at hand on the model at hand */
-    uint32_t seat_count, seat_capacity;
+    struct orr_walk_seats seats;                   /* of the job at hand on the model at hand */
     uint32_t *models, model_count, model_capacity; /* of the shard's GPUs */
     struct rates rates;
     orr_ms paused_ms;
@@ -109,7 +109,7 @@ static void pollux_close(void *state)
     orr_free(pollux->who);
     orr_free(pollux->choices);
     orr_free(pollux->pods_of_choice);
-    orr_free(pollux->seats);
+    orr_walk_seats_release(&pollux->seats);
     orr_free(pollux->models);
     orr_free(pollux->rates.rate);
     orr_placer_close(pollux->placer);
@@ -194,53 +194,19 @@ static uint32_t taken_by(const struct orr_view *view, uint32_t job, uint32_t pod
 
 /* --- how fast with how many --- */
 
-static bool admits(const struct orr_view *view, const struct orr_request *request, uint32_t node,
-                   uint32_t model)
-{
-    const struct orr_node_type *type = orr_cluster_type(view->cluster, node);
-    return type->shard == view->shard && type->gpus > 0 && type->gpu_model == model &&
-           (request->gpu_model == ORR_NONE || request->gpu_model == model) &&
-           orr_cluster_admits(view->cluster, request->selector, node) &&
-           orr_cluster_admits(view->cluster, request->toleration, node) &&
-           orr_cluster_admits(view->cluster, request->allowed, node);
-}
-
-/* Seats for all pods of an elastic job on as few nodes of a model as hold them, empty in thought;
- * returns for how many pods there are some. */
-static uint32_t seat_all(struct pollux *pollux, const struct orr_view *view, uint32_t job,
-                         uint32_t model)
-{
-    const struct orr_request *request = &shape_of(view, job)->groups[0].request;
-    const int64_t each = orr_request_mgpu(request);
-    const uint32_t pods = shape_of(view, job)->tasks;
-    uint32_t left = pods;
-    pollux->seat_count = 0;
-    for (uint32_t n = 0; n < view->cluster->node_count && left > 0; n++) {
-        const int64_t fit =
-            (int64_t)orr_cluster_type(view->cluster, n)->gpus * ORR_MGPU / (each > 0 ? each : 1);
-        const uint32_t tasks = fit < (int64_t)left ? (uint32_t)fit : left;
-        if (tasks > 0 && admits(view, request, n, model)) {
-            pollux->seats =
-                ORR_ROOM_FOR_ONE(pollux->seats, pollux->seat_count, pollux->seat_capacity);
-            pollux->seats[pollux->seat_count++] = (struct orr_seat){n, 0, tasks};
-            left -= tasks;
-        }
-    }
-    return pods - left;
-}
-
 /* The rate of so many pods on the first of the seats that hold as many. */
 static double rate_of_first(const struct pollux *pollux, const struct orr_view *view, uint32_t job,
                             uint32_t pods)
 {
+    struct orr_seat *seats = pollux->seats.list;
     uint32_t last = 0, left = pods;
-    while (pollux->seats[last].tasks < left) {
-        left -= pollux->seats[last++].tasks;
+    while (seats[last].tasks < left) {
+        left -= seats[last++].tasks;
     }
-    const uint32_t all = pollux->seats[last].tasks;
-    pollux->seats[last].tasks = left;
-    const double rate = (double)orr_view_rate_at(view, job, pollux->seats, last + 1) / 1e6;
-    pollux->seats[last].tasks = all;
+    const uint32_t all = seats[last].tasks;
+    seats[last].tasks = left;
+    const double rate = (double)orr_view_rate_at(view, job, seats, last + 1) / 1e6;
+    seats[last].tasks = all;
     return rate;
 }
 
@@ -256,7 +222,7 @@ static void list_rates(struct pollux *pollux, const struct orr_view *view, uint3
         rates->rate[p - fewest] = is_elastic(view, job) ? 0 : 1;
     }
     for (uint32_t m = 0; m < pollux->model_count && is_elastic(view, job); m++) {
-        const uint32_t seated = seat_all(pollux, view, job, pollux->models[m]);
+        const uint32_t seated = orr_walk_seats_fill(&pollux->seats, view, job, pollux->models[m]);
         for (uint32_t p = fewest; p <= seated; p++) {
             const double rate = rate_of_first(pollux, view, job, p);
             rates->rate[p - fewest] =

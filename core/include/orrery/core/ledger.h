@@ -312,6 +312,8 @@ uint32_t orr_ledger_room_but_cpu(const struct orr_ledger *ledger, uint32_t node,
  * at. */
 uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request, const struct orr_room *room);
+/* Of a node of the type, all that pods of others than the jobs leave. */
+struct orr_room orr_ledger_empty_node(const struct orr_node_type *type);
 /* What a placement holds of each of its nodes, of devices whole ones alone: without CPU if its job
  * is suspended. */
 struct orr_room orr_ledger_held(const struct orr_ledger *ledger, const struct orr_request *request,
