@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include <orrery/base/text.h>
+#include <orrery/sim/never.h>
 
 /* Far more than any run that ends has between two ends of jobs. */
 #define SETBACKS          1000000
@@ -118,8 +119,13 @@ static bool resizes_in_vain(const struct engine *engine)
            engine->queue_change_ms == ORR_MS_NEVER;
 }
 
+/* Could it not start at any time, or not with its queue as it is by now? */
 static bool is_barred(const struct engine *engine, uint32_t job)
 {
+    const struct orr_run *foreseen = engine->options->foreseen;
+    if (foreseen != NULL && orr_never_of(foreseen, job) != NULL) {
+        return true;
+    }
     const struct orr_world *world = engine->world;
     const uint32_t shard = world->queues.queues[world->specs[job].queue].shard;
     const struct orr_engine_shard *runner = &engine->options->shards[shard];
