@@ -43,6 +43,7 @@ struct kube_list {
 
 struct kube_class { /* a PriorityClass */
     int64_t value;
+    bool never_preempts; /* preemptionPolicy: Never */
 };
 
 #define KUBE_LEFT_MAX 8
@@ -60,8 +61,10 @@ struct kube {
     struct orr_idmap classes;            /* priority classes by name */
     struct kube_class *class_values;
     uint32_t class_capacity;
-    int64_t default_priority;                   /* of the globalDefault class, else 50 */
-    struct orr_idmap bindings;                  /* "namespace/pod" of open BindRequests */
+    int64_t default_priority; /* of the globalDefault class, else 50 */
+    struct kube_class
+        default_class;         /* to Kubernetes, of a pod without one: globalDefault, else 0 */
+    struct orr_idmap bindings; /* "namespace/pod" of open BindRequests */
     const struct import_value **binding_values; /* parallel */
     uint32_t binding_capacity;
     struct orr_idmap seen;   /* uids of objects of the lists above */
@@ -142,6 +145,8 @@ void kube_note_unknown(struct kube *kube);
 
 /* Priority of a class by name; false if there is none. Those that KAI ships are known anyway. */
 bool kube_class_priority(const struct kube *kube, const char *name, int64_t *out);
+/* What Kubernetes, which knows no jobs, has of a pod: its own spec, else its class. */
+struct kube_class kube_class_of_pod(const struct kube *kube, const struct import_value *pod);
 void kube_set_preemptible(struct kube *kube, struct import_job *job, const char *preemptibility,
                           const struct import_value *at);
 

@@ -36,10 +36,26 @@ void kube_read_class(struct kube *kube, const struct import_value *object)
     if (added) {
         kube->class_values = ORR_ROOM_FOR_ONE(kube->class_values, index, kube->class_capacity);
     }
-    kube->class_values[index] = (struct kube_class){value};
+    const char *policy = import_text(kube->load, object, "preemptionPolicy", "");
+    const struct kube_class is = {.value = value, .never_preempts = strcmp(policy, "Never") == 0};
+    kube->class_values[index] = is;
     if (import_bool(kube->load, object, "globalDefault", false)) {
         kube->default_priority = value;
+        kube->default_class = is;
     }
+}
+
+struct kube_class kube_class_of_pod(const struct kube *kube, const struct import_value *pod)
+{
+    const struct import_value *spec = import_map(kube->load, pod, "spec");
+    const char *name = import_text(kube->load, spec, "priorityClassName", "");
+    const uint32_t index = orr_idmap_find(&kube->classes, name, strlen(name));
+    struct kube_class is = index != ORR_NONE ? kube->class_values[index] : kube->default_class;
+    (void)kube_class_priority(kube, name, &is.value);
+    is.value = import_int(kube->load, spec, "priority", is.value);
+    const char *policy = import_text(kube->load, spec, "preemptionPolicy", NULL);
+    is.never_preempts = policy == NULL ? is.never_preempts : strcmp(policy, "Never") == 0;
+    return is;
 }
 
 void kube_read_classes(struct kube *kube)

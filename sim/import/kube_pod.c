@@ -550,6 +550,19 @@ static uint32_t join_job(struct kube *kube, uint32_t i, const char **subset)
     return job;
 }
 
+static void note_class(struct kube *kube, struct import_job *job, const struct import_value *pod)
+{
+    const struct kube_class is = kube_class_of_pod(kube, pod);
+    const bool first = job->pod_count == 1;
+    if (!first && is.value != job->pod_priority && kube->model->policy != NULL) {
+        import_note(kube->model, "pods of one job have several priorities: the highest counts");
+    }
+    job->never_preempts = first || is.value > job->pod_priority ? is.never_preempts
+                          : is.value < job->pod_priority        ? job->never_preempts
+                                                         : job->never_preempts && is.never_preempts;
+    job->pod_priority = first || is.value > job->pod_priority ? is.value : job->pod_priority;
+}
+
 static void read_pod(struct kube *kube, uint32_t i)
 {
     const struct import_value *object = kube->lists[KUBE_POD].items[i];
@@ -601,6 +614,7 @@ static void read_pod(struct kube *kube, uint32_t i)
         return;
     }
     kube->model->jobs[job].features |= pod->features;
+    note_class(kube, &kube->model->jobs[job], object);
 }
 
 void kube_read_pods(struct kube *kube)

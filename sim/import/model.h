@@ -110,6 +110,9 @@ struct import_job {
     bool grouped;       /* by the pod grouper's rules */
     int64_t priority;
     bool preemptible;
+    /* to Kubernetes: the highest priority of its pods, and do those of it never preempt? */
+    int64_t pod_priority;
+    bool never_preempts;
     int64_t created_s;
     orr_ms last_start, last_eviction, stale_since; /* ORR_MS_NONE */
     orr_ms preemption_delay, staleness_grace;      /* 0; ORR_MS_NONE: the cluster's */

@@ -11,10 +11,12 @@
  *
  * Queues and the policy's parameters are written here.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <orrery/base/mem.h>
 #include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 #include <orrery/policies/feature.h>
@@ -140,12 +142,54 @@ static void write_plugins(struct writer *w, const struct orr_policy *kai, const 
     }
 }
 
+static int by_pod_priority(const void *a, const void *b, void *context)
+{
+    const struct import_job *x = *(struct import_job *const *)a;
+    const struct import_job *y = *(struct import_job *const *)b;
+    (void)context;
+    return (x->pod_priority > y->pod_priority) - (x->pod_priority < y->pod_priority);
+}
+
+/* Priorities of which no pod preempts: the policy knows classes by these. */
+static void write_never_preempts(struct writer *w)
+{
+    const struct import_model *model = w->model;
+    const struct import_job **jobs = orr_alloc(model->job_count + (size_t)1, sizeof *jobs);
+    uint32_t count = 0;
+    bool some = false;
+    for (uint32_t j = 0; j < model->job_count; j++) {
+        jobs[count] = &model->jobs[j];
+        count += jobs[count]->pod_count > 0;
+    }
+    orr_sort(jobs, count, sizeof *jobs, by_pod_priority, NULL);
+    for (uint32_t first = 0, end = 0; first < count; first = end) {
+        uint32_t never = 0;
+        for (; end < count && jobs[end]->pod_priority == jobs[first]->pod_priority; end++) {
+            never += jobs[end]->never_preempts;
+        }
+        if (never == end - first) {
+            (void)fprintf(w->scenario, "%s%" PRId64, some ? ", " : ", params: {never_preempts: \"",
+                          jobs[first]->pod_priority);
+            some = true;
+        } else if (never > 0) {
+            state_note(w, "never-preempts",
+                       "jobs with preemptionPolicy Never: others of their priority preempt, and so "
+                       "do they, since the policy knows classes by priority",
+                       never);
+        }
+    }
+    (void)fputs(some ? "\"}" : "", w->scenario);
+    orr_free(jobs);
+}
+
 static void write_policy(struct writer *w)
 {
     const struct orr_policy *kai = orr_policy_find("kai");
     const char *comma = "";
     if (w->model->policy != NULL) {
-        (void)fprintf(w->scenario, "policy: %s\n", w->model->policy);
+        (void)fprintf(w->scenario, "policy: {name: %s", w->model->policy);
+        write_never_preempts(w);
+        (void)fputs("}\n", w->scenario);
         return;
     }
     (void)fputs("policy:\n  name: kai\n  params: {", w->scenario);

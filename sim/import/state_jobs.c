@@ -232,7 +232,8 @@ static void write_row(struct writer *w, struct job *job)
     }
     (void)fputc(',', w->trace);
     put_cell(w->trace, is->queue);
-    (void)fprintf(w->trace, ",%s,%" PRId64 ",%s,", orr_kind_name(job->kind), is->priority,
+    (void)fprintf(w->trace, ",%s,%" PRId64 ",%s,", orr_kind_name(job->kind),
+                  w->model->policy != NULL ? is->pod_priority : is->priority,
                   is->preemptible ? "true" : "false");
     char *selector = state_selector_of(w, &w->model->pods[job->pods[0]]);
     char *tolerations = state_tolerations_of(&w->model->pods[job->pods[0]]);
