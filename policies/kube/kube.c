@@ -186,6 +186,7 @@ static void kube_close(void *state)
     orr_free(kube->never_preempts);
     orr_free(kube->fresh);
     orr_free(kube->placed);
+    orr_free(kube->turns);
     orr_free(kube->nominees);
     orr_free(kube->first_nominee);
     orr_free(kube->nominated_mgpu);
@@ -289,52 +290,6 @@ static void kube_event(void *state, const struct orr_view *view, enum orr_job_ev
     kube->fresh[kube->fresh_count++] = job;
 }
 
-/* Whose turn it is: a nominated pod of a lane, or the first of its line. */
-struct turn {
-    struct kube_lane *lane; /* NULL: nobody's */
-    uint32_t nominee;       /* its place among the lane's; ORR_NONE: the first of the line */
-    orr_ms key;
-    uint32_t job;
-};
-
-static bool is_before(const struct turn *a, const struct turn *b)
-{
-    return b->lane == NULL                          ? true
-           : a->lane->priority != b->lane->priority ? a->lane->priority > b->lane->priority
-           : a->key != b->key                       ? a->key < b->key
-                                                    : a->job < b->job;
-}
-
-static uint32_t next_untried(const struct kube *kube, struct kube_lane *lane)
-{
-    while (lane->untried < lane->nominee_count &&
-           kube->nominees[lane->nominees[lane->untried]].tried == kube->round) {
-        lane->untried++;
-    }
-    return lane->untried < lane->nominee_count ? lane->untried : ORR_NONE;
-}
-
-/* The pod that is first in the order, among those not known to be blocked. */
-static struct turn next_turn(const struct kube *kube)
-{
-    struct turn best = {.lane = NULL};
-    for (uint32_t i = 0; i < kube->lane_count; i++) {
-        struct kube_lane *lane = &kube->lanes[i];
-        const uint32_t n = lane->nominee_count > 0 ? next_untried(kube, lane) : ORR_NONE;
-        if (n != ORR_NONE) {
-            const struct kube_nominee *nominee = &kube->nominees[lane->nominees[n]];
-            const struct turn turn = {lane, n, nominee->key, nominee->job};
-            best = is_before(&turn, &best) ? turn : best;
-        }
-        const struct orr_event *top = orr_heap_top(&lane->jobs);
-        if (top != NULL && lane->verdict == ORR_REASON_NONE) {
-            const struct turn turn = {lane, ORR_NONE, top->at, top->subject};
-            best = is_before(&turn, &best) ? turn : best;
-        }
-    }
-    return best;
-}
-
 static void explain(const struct kube *kube, const struct orr_view *view, struct orr_txn *txn,
                     uint32_t job, enum orr_reason verdict)
 {
@@ -414,6 +369,7 @@ static void drop_first(struct kube *kube, struct kube_lane *lane)
 static void unblock(struct kube *kube)
 {
     kube->round++;
+    kube->turns_known = false;
     for (uint32_t i = 0; i < kube->lane_count; i++) {
         kube->lanes[i].verdict = ORR_REASON_NONE;
         kube->lanes[i].untried = 0;
@@ -471,27 +427,28 @@ static void clear_lower_nominations(struct kube *kube, const struct orr_view *vi
 
 /* The next turn of a nominated pod. It waits on while its victims leave. */
 static void try_nominee(struct kube *kube, const struct orr_view *view, struct orr_txn *txn,
-                        const struct turn *turn)
+                        const struct kube_turn *turn)
 {
-    const uint32_t slot = turn->lane->nominees[turn->nominee];
+    struct kube_lane *lane = &kube->lanes[turn->lane];
+    const uint32_t slot = lane->nominees[turn->nominee], job = turn->job;
     const uint32_t node = kube->nominees[slot].node;
     kube->nominees[slot].tried = kube->round;
-    if (wants_no_more(view, turn->job, 0)) {
-        (void)orr_kube__forget(kube, view, turn->lane, turn->nominee);
+    if (wants_no_more(view, job, 0)) {
+        (void)orr_kube__forget(kube, view, lane, turn->nominee);
         unblock(kube);
         return;
     }
-    const enum orr_reason verdict = orr_kube__place(kube, view, txn, turn->lane, turn->job, slot);
+    const enum orr_reason verdict = orr_kube__place(kube, view, txn, lane, job, slot);
     if (verdict == ORR_REASON_NONE) {
-        const uint32_t placement = view->jobs[turn->job].placement; /* the newest is first */
-        note_placed(kube, view, turn->job);
-        (void)orr_kube__forget(kube, view, turn->lane, turn->nominee);
+        const uint32_t placement = view->jobs[job].placement; /* the newest is first */
+        note_placed(kube, view, job);
+        (void)orr_kube__forget(kube, view, lane, turn->nominee);
         if (view->ledger->placements[placement].node != node) {
             unblock(kube); /* room is kept no more */
         }
     } else if (verdict == ORR_REASON_OVER_LIMIT ||
                !orr_kube__victims_leave(kube, view, &kube->nominees[slot])) {
-        clear_nomination(kube, view, turn->lane, turn->nominee);
+        clear_nomination(kube, view, lane, turn->nominee);
     }
 }
 
@@ -536,11 +493,13 @@ static void kube_cycle(void *state, const struct orr_view *view, struct orr_txn 
         unblock(kube);
     }
     kube->released = false;
-    for (struct turn turn = next_turn(kube); turn.lane != NULL; turn = next_turn(kube)) {
-        if (turn.nominee != ORR_NONE) {
-            try_nominee(kube, view, txn, &turn);
+    kube->turns_known = false;
+    const struct kube_turn *turn = orr_kube__next_turn(kube, NULL);
+    for (; turn != NULL; turn = orr_kube__next_turn(kube, turn)) {
+        if (turn->nominee != ORR_NONE) {
+            try_nominee(kube, view, txn, turn);
         } else {
-            try_first(kube, view, txn, turn.lane);
+            try_first(kube, view, txn, &kube->lanes[turn->lane]);
         }
     }
     for (uint32_t i = 0; i < kube->placed_count; i++) { /* a commit may join what they hold */

@@ -45,6 +45,14 @@ struct kube_nominee {
     uint64_t tried;   /* the round in which it was nominated, or last tried */
 };
 
+/* Of a lane: its nominated pod, or the first of its line. */
+struct kube_turn {
+    uint32_t lane;
+    uint32_t nominee; /* its place among the lane's; ORR_NONE: the first of the line */
+    orr_ms key;
+    uint32_t job;
+};
+
 struct kube {
     struct kube_params params;
     char *never_preempts; /* of the parameters, kept; "": none */
@@ -60,7 +68,10 @@ struct kube {
     uint32_t fresh_count, fresh_capacity;
     uint32_t *placed; /* jobs placed in this cycle, in runs of the same */
     uint32_t placed_count, placed_capacity;
-    uint64_t round; /* of tries: another begins with each cycle, and where room is kept no more */
+    struct kube_turn *turns; /* a heap: of each lane that has one */
+    uint32_t turn_count, turn_capacity;
+    bool turns_known; /* false: other lanes than the one whose turn it was may have other ones */
+    uint64_t round;   /* of tries: another begins with each cycle, and where room is kept no more */
     struct kube_pods *pods; /* NULL: nobody is preempted, and all below is unused */
     struct kube_nominee *nominees;
     uint32_t nominee_count, nominee_slots, nominee_capacity, free_nominee;
@@ -84,6 +95,12 @@ enum orr_reason orr_kube__place(struct kube *kube, const struct orr_view *view, 
 double orr_kube__cap(const struct kube_params *params, const struct orr_view *view, uint32_t queue);
 /* A pod counts until it is gone: also while it terminates. */
 int64_t orr_kube__held_mgpu(const struct orr_view *view, uint32_t queue);
+
+/* kube_turns.c */
+
+/* The first in the order of all turns, or NULL: no lane has one. `had`: what this returned before,
+ * if anything was; its lane was tried. */
+const struct kube_turn *orr_kube__next_turn(struct kube *kube, const struct kube_turn *had);
 
 /* kube_nominees.c */
 
