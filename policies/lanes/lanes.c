@@ -28,6 +28,7 @@ void orr_lanes_release(struct orr_lanes *lanes)
         orr_heap_release(&lanes->lanes[i].heap);
     }
     orr_heap_release(&lanes->outsize);
+    orr_heap_release(&lanes->turns);
     orr_free(lanes->lanes);
     orr_free(lanes->fresh);
     orr_free(lanes->seated);
@@ -193,22 +194,14 @@ static const struct orr_event *head_of(struct orr_lanes *lanes, struct orr_queue
     return top;
 }
 
-/* The lane whose head is first in the global order, among those not known to be blocked. */
-static struct orr_queue_lane *first_lane(struct orr_lanes *lanes, const struct orr_view *view)
+/* The head of the lane comes in its turn, unless it is known to be blocked. */
+static void give_turn(struct orr_lanes *lanes, struct orr_queue_lane *lane,
+                      const struct orr_view *view)
 {
-    struct orr_queue_lane *best = NULL;
-    const struct orr_event *first = NULL;
-    for (uint32_t i = 0; lanes->waiting > 0 && i < lanes->lane_count; i++) {
-        struct orr_queue_lane *lane = &lanes->lanes[i];
-        const struct orr_event *top = head_of(lanes, lane, view);
-        if (top != NULL && lane->verdict == ORR_REASON_NONE &&
-            (first == NULL || top->at < first->at ||
-             (top->at == first->at && top->subject < first->subject))) {
-            best = lane;
-            first = top;
-        }
+    const struct orr_event *top = head_of(lanes, lane, view);
+    if (top != NULL && lane->verdict == ORR_REASON_NONE) {
+        orr_heap_push(&lanes->turns, (struct orr_event){.at = top->at, .subject = top->subject});
     }
-    return best;
 }
 
 /* What is in a grace is still the queue's. */
@@ -339,9 +332,12 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
     }
     lanes->released = false;
     try_seated(lanes, view, txn);
-    struct orr_queue_lane *lane;
-    while ((lane = first_lane(lanes, view)) != NULL) {
-        uint32_t job = orr_heap_top(&lane->heap)->subject;
+    for (uint32_t i = 0; lanes->waiting > 0 && i < lanes->lane_count; i++) {
+        give_turn(lanes, &lanes->lanes[i], view);
+    }
+    while (lanes->turns.count > 0) {
+        const uint32_t job = orr_heap_pop(&lanes->turns).subject;
+        struct orr_queue_lane *lane = lane_of(lanes, view, job);
         lane->verdict = try_start(lanes, view, txn, job);
         if (lane->verdict != ORR_REASON_NONE) {
             explain(lanes, view, txn, job, lane->verdict);
@@ -353,6 +349,7 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
         } else if (orr_scaling_is_served(view, job)) {
             drop_head(lanes, lane);
         }
+        give_turn(lanes, lane, view);
     }
     explain_fresh(lanes, view, txn);
 }

@@ -38,6 +38,7 @@ struct orr_lanes {
     struct orr_placer *placer;          /* borrowed; NULL: consolidated */
     struct orr_queue_lane *lanes;
     struct orr_heap outsize;  /* by (key, job): larger than all their line may ever hold */
+    struct orr_heap turns;    /* in a cycle: heads that are not known to be blocked */
     uint32_t waiting;         /* jobs in all lanes */
     uint32_t withdrawn;       /* of these, such that are gone */
     struct orr_event *seated; /* out of their lanes, in order: their places are kept (placer.h) */
