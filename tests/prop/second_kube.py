@@ -2,7 +2,7 @@
 """second_kube.py ORRERY FROM COUNT: policy kube against a second program, pod by pod.
 
 Draws small worlds of a few nodes: jobs of one or more pods, some of them elastic, with whole GPUs, parts of one and CPU, of several priorities, in queues with
-limits, with graces. Each is run, and computed here from the rules of the default Kubernetes scheduler and its preemption as
+limits, with graces, some for one model of GPU; classes that never preempt; nodes that fail, are maintained and drained, and limits that change. Each is run, and computed here from the rules of the default Kubernetes scheduler and its preemption as
 policies/README.md states them: all pods are looked at, on all nodes, again after each thing that is done. Who was on which node from
 when to when, and who was evicted when for whom, must be equal. Ends with 1 if a world differs, whose seed and jobs are printed.
 """
@@ -18,8 +18,8 @@ NAMES = "abc"
 
 
 class Node:
-    def __init__(self, number, gpus, cpu):
-        self.number, self.gpus, self.cpu, self.pods = number, gpus, cpu, []
+    def __init__(self, number, gpus, cpu, model):
+        self.number, self.gpus, self.cpu, self.model, self.pods, self.shut = number, gpus, cpu, model, [], 0
 
     def free(self, pods):
         """CPU, and the part of each device, that these pods leave"""
@@ -36,6 +36,9 @@ class Node:
             return [min(fit, key=lambda d: (devices[d], d))] if fit else None
         fit = [d for d in range(self.gpus) if devices[d] == 100]
         return fit[:job["gpus"]] if len(fit) >= job["gpus"] else None
+
+    def takes(self, job):
+        return self.shut == 0 and job["model"] in ("", self.model)
 
     def room(self, job, gone, nominated):
         """-> None: there would be no room for a pod of the job if the pods `gone` were not there and those nominated were"""
@@ -59,7 +62,8 @@ class Pod:
 class Cluster:
     def __init__(self, world, there):
         self.now, self.world, self.rows, self.evicted = 0, world, [], []
-        self.nodes = [Node(n, gpus, cpu) for n, (gpus, cpu) in enumerate(world["nodes"])]
+        self.nodes = [Node(n, gpus, cpu, world["models"][n]) for n, (gpus, cpu) in enumerate(world["nodes"])]
+        self.limits, self.events = dict(world["limits"]), sorted(steps_of(world["events"]), key=lambda step: step[0])
         self.jobs = [dict(j, state="future", end=None) for j in world["jobs"] if j["id"] in there]
         for job in self.jobs:
             job["all"] = [Pod(job) for _ in range(job["pods"])]
@@ -102,7 +106,7 @@ class Cluster:
     def within(self, pod):
         queue = pod.job["queue"]
         mine = [p for j in self.jobs if j["queue"] == queue for p in j["all"] if p is pod or p.node is not None or p.nominated is not None]
-        return sum(p.job["part"] or 100 * p.job["gpus"] for p in mine) <= 100 * self.world["limits"].get(queue, 1000)
+        return sum(p.job["part"] or 100 * p.job["gpus"] for p in mine) <= 100 * self.limits.get(queue, 1000)
 
     def nominated_to(self, node, pod):
         return [p.job for p in self.waiting_nominees() if p.nominated is node and p is not pod and p.job["priority"] >= pod.job["priority"]]
@@ -111,7 +115,7 @@ class Cluster:
         return [p for j in self.jobs for p in j["all"] if p.nominated is not None]
 
     def place(self, pod):
-        fit = [n for n in self.nodes if n.room(pod.job, [], self.nominated_to(n, pod)) is not None]
+        fit = [n for n in self.nodes if n.takes(pod.job) and n.room(pod.job, [], self.nominated_to(n, pod)) is not None]
         fit = [(n, n.pick(pod.job, n.free(n.pods)[1])) for n in fit]
         if not fit:
             return False
@@ -140,7 +144,9 @@ class Cluster:
 
     def preempt(self, pod):
         found = []
-        for node in self.nodes:
+        if not self.world["preemption"] or self.world["order"] == "submit" or pod.job["priority"] in self.world["never"]:
+            return False
+        for node in [n for n in self.nodes if n.takes(pod.job)]:
             gone = self.victims(node, pod)
             if gone:
                 highest = max(p.job["priority"] for p in gone)
@@ -160,11 +166,13 @@ class Cluster:
     def turn(self, pod):
         """-> did it do anything?"""
         if not self.within(pod):
-            return False
+            was_nominated, pod.nominated = pod.nominated is not None, None
+            return was_nominated
         if self.place(pod):
             return True
         if pod.nominated is not None:
-            if any(p.gone is not None and p.job["priority"] < pod.job["priority"] for p in pod.nominated.pods):
+            lower = any(p.gone is not None and p.job["priority"] < pod.job["priority"] for p in pod.nominated.pods)
+            if lower and pod.nominated.shut == 0:
                 return False
             pod.nominated = None
             self.preempt(pod)
@@ -175,13 +183,41 @@ class Cluster:
         again = True
         while again:
             pods = [p for j in self.jobs if j["state"] in ("pending", "running") for p in j["all"] if p.node is None]
-            pods.sort(key=lambda p: (-p.job["priority"], p.job["submit_ms"], p.job["id"], p.nominated is None))
+            by_priority = self.world["order"] == "priority"
+            pods.sort(key=lambda p: (-p.job["priority"] if by_priority else 0, p.job["submit_ms"], p.job["id"], p.nominated is None))
             again = any(self.turn(p) for p in pods)
 
     # --- time ---
 
+    def lose(self, node, fails):
+        """what is on a node is gone, or leaves; a gang that runs and is left with less than its minimum leaves whole"""
+        for job in [j for j in self.jobs if any(p.node is node for p in j["all"])]:
+            mine = [p for p in job["all"] if p.node is node]
+            alive = [p for p in mine if p.gone is None]
+            for pod in mine if fails else alive:
+                if fails:
+                    self.remove(pod)
+                else:
+                    self.leave(pod, self.now + self.world["grace"])
+            held = [p for p in job["all"] if p.node is not None and p.gone is None]
+            if job["state"] == "running" and alive and len(held) < job["min"]:
+                job["state"] = "leaving"
+                for pod in held:
+                    self.leave(pod, self.now + self.world["grace"])
+                for pod in job["all"]:
+                    pod.nominated = None
+
+    def meet(self, what, event):
+        if what == "set":
+            self.limits[event["queue"]] = event["limit"]
+            return
+        node = self.nodes[event["node"]]
+        node.shut += {"shut": 1, "open": -1}.get(what, 0)
+        if what in ("fail", "maintain"):
+            self.lose(node, what == "fail")
+
     def happen(self):
-        """jobs end, pods are gone, jobs come; did anything?"""
+        """jobs end, events are met, pods are gone, jobs come; did anything?"""
         did = False
         for job in self.jobs:
             if job["state"] == "running" and job["end"] == self.now:
@@ -190,22 +226,26 @@ class Cluster:
                     if pod.node is not None:
                         self.remove(pod)
                 job["state"], did = "done", True
+        while self.events and self.events[0][0] == self.now:
+            self.meet(*self.events.pop(0)[1:])
+            did = True
         for job in self.jobs:
             for pod in [p for p in job["all"] if p.gone == self.now]:
                 self.remove(pod)
                 did = True
             if job["state"] == "leaving" and all(p.node is None for p in job["all"]):
-                job["state"] = "pending"
+                job["state"], did = "pending", True
         for job in self.jobs:
             if job["state"] == "future" and job["submit_ms"] == self.now:
                 job["state"], did = "pending", True
         return did
 
     def run(self):
-        while True:
+        while any(j["state"] != "done" for j in self.jobs):
             times = [j["submit_ms"] for j in self.jobs if j["state"] == "future"]
             times += [j["end"] for j in self.jobs if j["state"] == "running"]
             times += [p.gone for j in self.jobs for p in j["all"] if p.gone is not None]
+            times += [step[0] for step in self.events]
             if not times:
                 break
             self.now = min(times)
@@ -213,6 +253,16 @@ class Cluster:
                 self.cycle()
         held = [(j["id"], p.node.number, p.since, None) for j in self.jobs for p in j["all"] if p.node is not None]
         return sorted(r for r in self.rows if r[2] < r[3]) + sorted(held), summed(self.evicted)
+
+
+def steps_of(events):
+    """(ms, what, event): a node is shut some time before it is maintained, and opened in the end"""
+    for event in events:
+        if event["what"] != "drain":
+            yield event["at"], event["what"], event
+        if event["what"] != "set":
+            yield event["at"] - event["notice"], "shut", event
+            yield event["at"] + event["lasts"], "open", event
 
 
 def summed(evicted):
@@ -227,6 +277,15 @@ def summed(evicted):
 def is_same(mine, its):
     """what a job loses in one decision for several jobs is one row of a run, which names one of them"""
     return mine.keys() == its.keys() and all(mine[k][:2] == its[k][:2] and its[k][2] <= mine[k][2] for k in mine)
+
+
+def draw_event(draw, nodes, limits):
+    at = draw.randint(5, 500) * 1000 + 500
+    if limits and draw.random() < 0.3:
+        return {"at": at, "what": "set", "queue": draw.choice(sorted(limits)), "limit": draw.randint(0, 20)}
+    what = draw.choice(["fail", "maintain", "drain"])
+    return {"at": at, "what": what, "node": draw.randrange(nodes), "lasts": draw.randint(1, 200) * 1000,
+            "notice": min(at, draw.choice([0, 30000])) if what == "maintain" else 0}
 
 
 def draw_world(seed):
@@ -249,23 +308,41 @@ def draw_world(seed):
                      "gpus": each, "part": part, "cpu": draw.choice([0, 1, 1, 2, 4]), "queue": draw.choice(NAMES),
                      "priority": draw.choice(priorities)})
     limits = {q: draw.randint(largest * 3, gpus * 3) for q in NAMES if draw.random() < 0.3 and gpus >= largest * 3}
+    models = ["x" if alike else draw.choice("xy") for _ in nodes]
+    for job in jobs:
+        job["model"] = draw.choice(["", "", "", "x", models[0]])
     return {"nodes": nodes, "alike": alike, "jobs": jobs, "limits": limits, "grace": 1000 * draw.choice([0, 0, 1, 5, 30]),
-            "score": draw.choice(["least-allocated", "most-allocated"])}
+            "score": draw.choice(["least-allocated", "most-allocated"]), "models": models, "order": draw.choice(5 * ["priority"] + ["submit"]),
+            "preemption": draw.random() < 0.9, "never": [p for p in priorities if draw.random() < 0.15],
+            "events": [draw_event(draw, len(nodes), limits) for _ in range(draw.choice([0, 0, 1, 2, 4]))]}
+
+
+def text_of(event, world):
+    at = f"at: {event['at'] / 1000}s"
+    if event["what"] == "set":
+        return f"{{{at}, set: {{queues.{event['queue']}.gpu.limit: {event['limit']}}}}}"
+    name = f"n{event['node'] + 1:04d}" if world["alike"] or len(world["nodes"]) == 1 else f"p{event['node']}-0001"
+    notice = f", notice: {event['notice'] / 1000}s" if event["notice"] else ""
+    return f"{{{at}, {event['what']}: {name}, for: {event['lasts'] // 1000}s{notice}}}"
 
 
 def write_world(world):
     with open("trace.csv", "w", encoding="utf-8") as file:
         rows = csv.writer(file)
-        rows.writerow("job submit_s run_s pods min_pods gpus_per_pod gpu_fraction cpu_milli priority queue".split())
+        rows.writerow("job submit_s run_s pods min_pods gpus_per_pod gpu_fraction cpu_milli priority queue gpu_model".split())
         for j in world["jobs"]:
             rows.writerow([j["id"], j["submit_ms"] // 1000, j["run_ms"] // 1000, j["pods"], j["min"], "" if j["part"] else j["gpus"],
-                           j["part"] / 100 if j["part"] else "", 1000 * j["cpu"], j["priority"], j["queue"]])
+                           j["part"] / 100 if j["part"] else "", 1000 * j["cpu"], j["priority"], j["queue"], j["model"]])
     with open("run.yaml", "w", encoding="utf-8") as file:
         pools = [(len(world["nodes"]), *world["nodes"][0])] if world["alike"] else [(1, *node) for node in world["nodes"]]
-        pools = ", ".join(f"p{n}: {{nodes: {count}, gpus: {g}, cpu: {c}}}" for n, (count, g, c) in enumerate(pools))
+        pools = ", ".join(f"p{n}: {{nodes: {count}, gpus: {g}, cpu: {c}, gpu_model: {world['models'][n]}}}"
+                          for n, (count, g, c) in enumerate(pools))
         queues = ", ".join(f"{q}: {{gpu: [0, 1, {world['limits'].get(q, 'unlimited')}]}}" for q in NAMES)
         file.write(f"cluster: {{pools: {{{pools}}}}}\nqueues: {{{queues}}}\nworkload: [{{name: t, trace: trace.csv}}]\n"
-                   f"execution: {{grace: {world['grace'] // 1000}s}}\npolicy: {{name: kube, params: {{score: {world['score']}}}}}\n")
+                   f"execution: {{grace: {world['grace'] // 1000}s}}\npolicy: {{name: kube, params: {{score: {world['score']}, order: {world['order']}, "
+                   f"preemption: {str(world['preemption']).lower()}, never_preempts: \"{', '.join(map(str, world['never']))}\"}}}}\n")
+        if world["events"]:
+            file.write("events: [" + ", ".join(text_of(e, world) for e in sorted(world["events"], key=lambda e: e["at"])) + "]\n")
 
 
 def read_run():
@@ -276,7 +353,7 @@ def read_run():
                                                   "p.end_ms) FROM v_placements AS p JOIN job AS r ON r.id = p.job"):
         rows += [(names[job], node, start, end)] * pods
     evicted = [(names[j], at, names[by], pods, bool(whole)) for j, at, by, pods, whole in
-               db.execute("SELECT job, at_ms, for_job, pods, whole FROM eviction")]
+               db.execute("SELECT job, at_ms, for_job, pods, whole FROM eviction WHERE cause = 'preempt'")]
     db.close()
     done = [r for r in rows if r[3] is not None and r[2] < r[3]]
     return sorted(done) + sorted(r for r in rows if r[3] is None), summed(evicted)
@@ -299,6 +376,7 @@ def is_equal(orrery, seed):
     if ours[0] == theirs[0] and is_same(ours[1], theirs[1]):
         return len(ours[1])
     print(f"seed {seed}: nodes {world['nodes']}, limits {world['limits']}, grace {world['grace']}, {world['score']}")
+    print("  ", {what: world[what] for what in ("models", "order", "preemption", "never", "events")})
     for job in world["jobs"]:
         print("  ", job)
     for what, mine, its in zip(("placements", "evictions"), *[(rows, sorted(sums.items())) for rows, sums in (ours, theirs)]):
