@@ -335,6 +335,7 @@ static uint32_t first_to_end(const struct themis *themis, const struct orr_view 
         const uint32_t job = running->jobs[i];
         const orr_ms until = themis->tenures[job].leased_until;
         if (view->specs[job].preemptible && is_leased(themis, view, job) &&
+            !orr_stands_gains_nothing(&themis->stands, view, job) &&
             (first == ORR_NONE || until < themis->tenures[first].leased_until ||
              (until == themis->tenures[first].leased_until && job < first))) {
             first = job;

@@ -50,6 +50,13 @@ class Simulation:
     def stays(self, job):
         return job["pods_now"] > 0 and not job["preemptible"]
 
+    def goes_on(self, job):
+        """in this cycle, whatever it may be in later ones"""
+        return self.stays(job)
+
+    def to_go(self, job):
+        return job["left"]
+
     def lacks(self, service):
         """what it asks next: its gang, then pod by pod"""
         more = service["want"] - service["held"]
@@ -232,13 +239,13 @@ class Themis(Simulation):
         return sum(s["gets"] * s["gpus_per_pod"] for s in self.services)
 
     def kept(self):
-        return [j for j in self.present() if j["pods_now"] and (not j["preemptible"] or self.leased(j))]
+        return [j for j in self.present() if self.goes_on(j) or self.leased(j)]
 
     def end_leases(self):
         """as many as services need, those first that would end first"""
-        most = self.served([j for j in self.present() if self.stays(j)])
+        most = self.served([j for j in self.present() if self.goes_on(j)])
         while self.served(self.kept()) < most:
-            min((j for j in self.kept() if j["preemptible"]), key=lambda j: (j["until"], j["id"]))["until"] = self.now
+            min((j for j in self.kept() if not self.goes_on(j)), key=lambda j: (j["until"], j["id"]))["until"] = self.now
 
     def cycle(self):
         self.end_leases()
@@ -246,8 +253,8 @@ class Themis(Simulation):
         bidders = [j for j in self.present() if j not in kept]
         room = self.room(kept)
         for j in bidders:
-            j["ends"] = max(1, self.now - j["submit_ms"] + j["left"])
-            j["rho"] = (self.now - j["submit_ms"] + j["left"]) / (j["work"] * max(1, self.crowd(j) / self.gpus))
+            j["ends"] = max(1, self.now - j["submit_ms"] + self.to_go(j))
+            j["rho"] = (self.now - j["submit_ms"] + self.to_go(j)) / (j["work"] * max(1, self.crowd(j) / self.gpus))
         bidders.sort(key=lambda j: (-j["rho"], j["id"]))
         for a, b in zip(bidders, bidders[1:]):
             self.unsure |= a["rho"] != b["rho"] and a["rho"] - b["rho"] < NEAR * a["rho"]
@@ -386,8 +393,8 @@ class Gavel(Simulation):
         self.account()
         if self.changed:
             self.divide()
-        shared = [j for j in self.present() if not self.stays(j)]
-        room = self.room([j for j in self.present() if self.stays(j)])
+        shared = [j for j in self.present() if not self.goes_on(j)]
+        room = self.room([j for j in self.present() if self.goes_on(j)])
         turns = []
         for j in shared:
             due = j["due"] + j["time"] * self.round_ms
@@ -538,6 +545,13 @@ def draw_world(policy, seed):
     return {"gpus": gpus, "jobs": jobs, "services": services, "params": {name: draw.choice(values) for name, values in knobs.items()}}
 
 
+def write_service(file, n, service):
+    file.write(f"- {{name: s{n}, kind: inference, service: {{gpus_per_pod: {service['gpus_per_pod']}, replicas: {service['range']}, "
+               f"rate: rate{n}.csv, service_time: 1s, target_utilisation: 1, scale_interval: 1m, scale_down_window: 0s}}}}\n")
+    with open(f"rate{n}.csv", "w", encoding="utf-8") as rates:
+        rates.write("time_s,rate\n" + "".join(f"{60 * m},{r}\n" for m, r in enumerate(service["rates"])))
+
+
 def write_world(world, policy):
     with open("trace.csv", "w", encoding="utf-8") as file:
         rows = csv.writer(file)
@@ -556,10 +570,7 @@ def write_world(world, policy):
             file.write(f"  s{serial}: {{kind: speedup, serial: {serial}}}\n".replace(".", "", 1))
         file.write("workload:\n")
         for n, s in enumerate(world["services"]):
-            file.write(f"- {{name: s{n}, kind: inference, service: {{gpus_per_pod: {s['gpus_per_pod']}, replicas: {s['range']}, rate: rate{n}.csv, "
-                       "service_time: 1s, target_utilisation: 1, scale_interval: 1m, scale_down_window: 0s}}\n")
-            with open(f"rate{n}.csv", "w", encoding="utf-8") as rates:
-                rates.write("time_s,rate\n" + "".join(f"{60 * m},{r}\n" for m, r in enumerate(s["rates"])))
+            write_service(file, n, s)
         file.write(f"- {{name: t, trace: trace.csv}}\npolicy: {{name: {policy}, params: {{{params}}}}}\n")
 
 
@@ -626,4 +637,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
