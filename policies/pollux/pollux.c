@@ -210,7 +210,8 @@ static double rate_of_first(const struct pollux *pollux, const struct orr_view *
     return rate;
 }
 
-/* By pods from `fewest` on, on the model on which so many are fastest; 0: no model holds them. */
+/* By pods from `fewest` on, on the model on which so many are fastest; where no model holds as
+ * many, as with those that one does. 0: none holds the fewest. */
 static void list_rates(struct pollux *pollux, const struct orr_view *view, uint32_t job,
                        uint32_t fewest)
 {
@@ -228,6 +229,10 @@ static void list_rates(struct pollux *pollux, const struct orr_view *view, uint3
             rates->rate[p - fewest] =
                 rate > rates->rate[p - fewest] ? rate : rates->rate[p - fewest];
         }
+    }
+    for (uint32_t p = fewest + 1; p <= pods; p++) {
+        const double less = rates->rate[p - 1 - fewest];
+        rates->rate[p - fewest] = rates->rate[p - fewest] > 0 ? rates->rate[p - fewest] : less;
     }
 }
 
