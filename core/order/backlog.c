@@ -510,6 +510,30 @@ static void note_holder(struct orr_backlog *backlog, const struct orr_session *s
     }
 }
 
+/* NULL: the job is in no lane. */
+static const struct orr_lane *lane_of(const struct orr_session *session, uint32_t job)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    const uint32_t lane =
+        backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
+    return lane == ORR_NONE ? NULL : &backlog->lanes[lane];
+}
+
+static bool speaks_for_itself(const struct orr_session *session, uint32_t job,
+                              enum orr_action action)
+{
+    const struct orr_lane *lane = lane_of(session, job);
+    return lane == NULL || lane->outcomes[action] == ORR_OUTCOME_OWN ||
+           lane->round[action] == session->backlog->looked_at[job][action];
+}
+
+/* The round that the job's outcome in the action is of. */
+static uint64_t round_of(const struct orr_session *session, uint32_t job, enum orr_action action)
+{
+    return speaks_for_itself(session, job, action) ? session->backlog->looked_at[job][action]
+                                                   : lane_of(session, job)->round[action];
+}
+
 static void update_job(struct orr_backlog *backlog, struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
@@ -521,8 +545,9 @@ static void update_job(struct orr_backlog *backlog, struct orr_session *session,
         /* the job keeps the reason and the outcomes of the lane that it leaves */
         session->jobs[index].reason = (uint8_t)orr_backlog_reason(session, index);
         for (int a = 0; a < ORR_ACTIONS; a++) {
-            session->jobs[index].outcomes[a] =
-                (uint8_t)orr_backlog_outcome(session, index, (enum orr_action)a);
+            const enum orr_action action = (enum orr_action)a;
+            session->jobs[index].outcomes[a] = (uint8_t)orr_backlog_outcome(session, index, action);
+            backlog->looked_at[index][a] = round_of(session, index, action);
         }
         remove_item(backlog, before, &backlog->item_of_job[index]);
         backlog->lane_of_job[index] = ORR_NONE;
@@ -710,15 +735,6 @@ enum orr_fit_reason orr_backlog_bound(const struct orr_session *session, uint32_
                                  &session->backlog->classes[lane->of_class].demand_max);
 }
 
-/* NULL: the job is in no lane. */
-static const struct orr_lane *lane_of(const struct orr_session *session, uint32_t job)
-{
-    const struct orr_backlog *backlog = session->backlog;
-    const uint32_t lane =
-        backlog != NULL && job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
-    return lane == ORR_NONE ? NULL : &backlog->lanes[lane];
-}
-
 enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job)
 {
     const struct orr_lane *lane = lane_of(session, job);
@@ -729,10 +745,13 @@ enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32
 enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t job,
                                      enum orr_action action)
 {
-    const struct orr_lane *lane = lane_of(session, job);
-    const bool own = lane == NULL || lane->outcomes[action] == ORR_OUTCOME_OWN ||
-                     lane->round[action] == session->backlog->looked_at[job][action];
-    return (enum orr_outcome)(own ? session->jobs[job].outcomes[action] : lane->outcomes[action]);
+    if (session->backlog != NULL &&
+        round_of(session, job, action) <= session->backlog->round_before) {
+        return ORR_OUTCOME_NOT_TRIED;
+    }
+    return (enum orr_outcome)(speaks_for_itself(session, job, action)
+                                  ? session->jobs[job].outcomes[action]
+                                  : lane_of(session, job)->outcomes[action]);
 }
 
 bool orr_backlog_holds_below(const struct orr_backlog *backlog, uint32_t queue, int32_t priority)

@@ -34,13 +34,10 @@ static bool is_considered(struct orr_session *session, enum orr_action action, u
     if (!delay_elapsed(session, job)) {
         job->outcomes[action] = ORR_OUTCOME_DELAYED;
         job->reason = ORR_FIT_PREEMPTION_DELAY_NOT_ELAPSED;
+        session->backlog->looked_at[index][action] = session->backlog->round;
         return false;
     }
-    if (action == ORR_ACTION_CONSOLIDATION && !job->preemptible) {
-        job->outcomes[action] = ORR_OUTCOME_NOT_TRIED; /* its delay, if it had one, is over */
-        return false;
-    }
-    return true;
+    return action != ORR_ACTION_CONSOLIDATION || job->preemptible;
 }
 
 enum orr_fit_reason orr_kai__bound(struct orr_session *session, uint32_t job,
@@ -155,17 +152,14 @@ static void keep_anchors(struct orr_session *session)
     }
 }
 
-/* Copies the outcomes of lanes to their jobs. */
+/* Gives all jobs the outcomes of the cycle, of their lanes too. */
 static void copy_outcomes(struct orr_session *session)
 {
-    const struct orr_backlog *backlog = orr_backlog_sync(session);
-    for (uint32_t l = 0; l < backlog->lane_count; l++) {
-        for (uint32_t i = backlog->lanes[l].first; i < backlog->lanes[l].end; i++) {
-            const uint32_t job = backlog->lanes[l].items[i].job;
-            for (int a = 0; a < ORR_ACTIONS; a++) {
-                session->jobs[job].outcomes[a] =
-                    (uint8_t)orr_backlog_outcome(session, job, (enum orr_action)a);
-            }
+    (void)orr_backlog_sync(session);
+    for (uint32_t j = 0; j < session->job_count; j++) {
+        for (int a = 0; a < ORR_ACTIONS; a++) {
+            session->jobs[j].outcomes[a] =
+                (uint8_t)orr_backlog_outcome(session, j, (enum orr_action)a);
         }
     }
 }
@@ -177,6 +171,7 @@ void orr_kai_run(struct orr_session *session, const enum orr_action *actions, ui
         orr_backlog_open(session);
         session->backlog->borrowed = true;
     }
+    session->backlog->round_before = session->backlog->round;
     for (uint32_t i = 0; i < count; i++) {
         orr_report_look(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_ACTION,
                                                               .action = orr_action_name(actions[i]),

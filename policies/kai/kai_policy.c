@@ -277,8 +277,6 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         orr_kai__tasks_want(&kai->tasks, view, slot);
         return;
     case ORR_JOB_REQUEUED:
-        memset(kai->session.jobs[slot].outcomes, ORR_OUTCOME_NOT_TRIED,
-               sizeof kai->session.jobs[slot].outcomes);
         orr_kai__tasks_lost(&kai->tasks, view, slot);
         /* a cycle that saw it without pods would find it not stale */
         kai->session.jobs[slot].stale_since = ORR_MS_NONE;

@@ -95,6 +95,7 @@ static bool search_one(struct orr_session *session, enum orr_action action, uint
     const bool reclaim = action == ORR_ACTION_RECLAIM; /* its gate comes first */
     uint8_t *outcome = &session->jobs[job].outcomes[action];
     *outcome = ORR_OUTCOME_GATE;
+    session->backlog->looked_at[job][action] = session->backlog->round;
     if (reclaim && !is_allowed(session, action, job, lane)) {
         return true;
     }
@@ -370,7 +371,6 @@ static void search_lanes(struct walk *walk)
         }
         on = search_for(session, walk->action, view.job, alike ? lane : NULL, walk->order,
                         &failures);
-        walk->backlog->looked_at[view.job][walk->action] = walk->backlog->round;
         const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
         if ((solved || session->abandoned) && ask_gates(walk)) {
             open_lanes(walk);

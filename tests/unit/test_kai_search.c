@@ -214,7 +214,6 @@ static void run_cycle(struct world *world, orr_ms now, struct tally *tally)
     orr_kai_cycle(literal);
     world_assert_same_decisions(fast, literal);
     for (uint32_t j = 0; j < fast->job_count; j++) {
-        /* What is said of one that does not wait is of the last time it did. */
         const bool waits = !fast->jobs[j].invalid && fast->jobs[j].pending > 0;
         for (int a = 0; a < ORR_ACTIONS && waits; a++) {
             const uint8_t one = (uint8_t)orr_backlog_outcome(fast, j, (enum orr_action)a);

@@ -150,8 +150,10 @@ struct orr_backlog {
     uint64_t (*looked_at)[ORR_ACTIONS]; /* the last round in which the action looked at it */
     uint32_t job_count;                 /* jobs that these arrays have room for */
     uint32_t delayed_count, partial_count, unready_count;
-    uint64_t round;       /* searches of lanes so far, one an action and cycle */
-    uint32_t *stale_jobs; /* gangs below their minimum, and some that no longer are */
+    uint64_t round;        /* searches of lanes so far, one an action and cycle */
+    uint64_t round_before; /* the last one of the cycle before: outcomes of rounds up to it are of
+                            * the past */
+    uint32_t *stale_jobs;  /* gangs below their minimum, and some that no longer are */
     uint32_t stale_count, stale_capacity;
     int64_t min_mib, max_mib; /* smallest and largest device of the session when demands of classes
                                * were made */
@@ -181,7 +183,7 @@ bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session 
 enum orr_fit_reason orr_backlog_bound(const struct orr_session *session, uint32_t lane);
 /* The job's fit error: its lane's, or its own. */
 enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job);
-/* How the action's last look at the job ended. */
+/* How the action's look at the job ended in this cycle, its last one; NOT_TRIED: it took none. */
 enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t job,
                                      enum orr_action action);
 /* Is there a preemptible job of the queue with a lower priority that holds something? */
