@@ -29,6 +29,7 @@ struct op {
     uint32_t placement;          /* LEAVE: what leaves; PART: what was split off */
     uint32_t beneficiary;        /* LEAVE, EVICT, SUSPEND */
     uint32_t moved;              /* EVICT, LEAVE without one: tasks that get another place */
+    const char *action;          /* noted by the policy, or NULL */
 };
 
 struct orr_txn {
@@ -38,6 +39,7 @@ struct orr_txn {
     bool joins;                 /* placements on nodes in a row, at each commit */
     bool as_given;              /* what is placed runs, its gang complete or not */
     bool suspends;              /* jobs may be suspended */
+    const char *action;         /* noted for what comes next in this cycle, or NULL */
     struct op *ops;
     uint32_t op_count, op_capacity;
     uint32_t committed; /* ops before this one are committed; only pipelines are kept there */
@@ -69,6 +71,11 @@ void orr_txn_take_as_given(struct orr_txn *txn, bool as_given)
     txn->as_given = as_given;
 }
 
+void orr_txn_note_action(struct orr_txn *txn, const char *action)
+{
+    txn->action = action;
+}
+
 void orr_txn_let_suspend(struct orr_txn *txn)
 {
     txn->suspends = true;
@@ -93,7 +100,8 @@ void orr_txn_close(struct orr_txn *txn)
 static void journal(struct orr_txn *txn, struct op op)
 {
     txn->ops = ORR_ROOM_FOR_ONE(txn->ops, txn->op_count, txn->op_capacity);
-    txn->ops[txn->op_count++] = op;
+    txn->ops[txn->op_count] = op;
+    txn->ops[txn->op_count++].action = txn->action;
 }
 
 /* Tasks of a group that the job neither holds nor is losing. */
@@ -513,10 +521,11 @@ static void start(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 
 /* What a run of placements of one job means: a gang that is complete now runs; one that is not (its
  * policy declared no gang law) holds what it has; one that runs already has grown. */
-static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_t tasks,
+static void settle_placed(struct orr_txn *txn, const struct op *last, orr_ms now, uint32_t tasks,
                           int64_t mgpu, int64_t held_mgpu)
 {
     struct orr_ledger *ledger = txn->ledger;
+    const uint32_t job = last->job;
     const struct orr_job_state *state = &ledger->jobs[job];
     bool complete = txn->as_given || orr_ledger__is_complete(ledger, job);
     enum orr_deed deed = state->phase != ORR_JOB_PENDING ? ORR_DEED_GROW
@@ -530,7 +539,8 @@ static void settle_placed(struct orr_txn *txn, uint32_t job, orr_ms now, uint32_
                                           .tasks = tasks,
                                           .deed = (uint8_t)deed,
                                           .mgpu = mgpu,
-                                          .held_mgpu = held_mgpu});
+                                          .held_mgpu = held_mgpu,
+                                          .action = last->action});
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
         struct orr_placement *placement = &ledger->placements[p];
         bool fresh = placement->since_ms == ORR_MS_NONE;
@@ -569,7 +579,7 @@ static uint32_t settle_run_placed(struct orr_txn *txn, uint32_t i, orr_ms now)
             op->tasks *
             orr_request_task_mgpu(request, orr_cluster_type(txn->ledger->world.cluster, op->node));
         if (!goes_on(txn, i)) {
-            settle_placed(txn, op->job, now, tasks, mgpu, held_mgpu);
+            settle_placed(txn, op, now, tasks, mgpu, held_mgpu);
             return i;
         }
     }
@@ -593,6 +603,7 @@ static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
     }
     out.beneficiary = txn->ops[i].beneficiary;
     out.cause = txn->ops[i].cause;
+    out.action = txn->ops[i].action;
     if (txn->ops[i].kind == OP_EVICT) {
         out.deed = ORR_DEED_EVICT;
         out.moved = txn->ops[i].moved;
@@ -612,7 +623,8 @@ static void settle_suspended(struct orr_txn *txn, const struct op *op)
                                           .beneficiary = op->beneficiary,
                                           .tasks = txn->ledger->jobs[op->job].placed_tasks,
                                           .deed = op->kind == OP_SUSPEND ? ORR_DEED_SUSPEND
-                                                                         : ORR_DEED_RESUME});
+                                                                         : ORR_DEED_RESUME,
+                                          .action = op->action});
 }
 
 /* How many placements the commit makes, one after the other at the end of all; 0: others are among
@@ -695,6 +707,7 @@ void orr_txn_end_cycle(struct orr_txn *txn)
         orr_txn_rollback(txn, 0);
     }
     txn->decision_count = 0;
+    txn->action = NULL;
     txn->explanation_count = 0;
     txn->whole_count = 0;
 }

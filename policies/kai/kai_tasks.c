@@ -235,6 +235,7 @@ static void do_all(struct orr_kai_tasks *tasks, const struct orr_view *view, str
         const struct orr_decision *d = &session->decisions[i];
         const struct orr_stask *task = &session->tasks[d->task];
         uint32_t job = tasks->job_of[task->job], shape = view->specs[job].shape;
+        orr_txn_note_action(txn, orr_action_name((enum orr_action)d->action));
         if (d->kind == ORR_DECISION_EVICT && is_start(view, job)) {
             if (view->jobs[job].placed_tasks == 0) {
                 move_before_start(tasks, view, txn, task->job, first_ask);

@@ -388,6 +388,7 @@ bool orr_slurm__backfill(struct slurm *slurm, const struct orr_view *view, struc
     begin_cycle(slurm, view);
     orr_slurm__queue_arrange(slurm, view);
     list_reach(&cycle, 0);
+    orr_txn_note_action(txn, "backfill");
     orr_report_look(
         &slurm->watcher,
         &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "backfill", .job = ORR_NONE});

@@ -368,6 +368,7 @@ void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, stru
     int64_t seen = 0;
     begin_pass(slurm, view);
     orr_slurm__queue_arrange(slurm, view);
+    orr_txn_note_action(txn, "main");
     orr_report_look(&slurm->watcher,
                     &(struct orr_look){.kind = ORR_LOOK_ACTION, .action = "main", .job = ORR_NONE});
     for (uint32_t r = 0; r < slurm->queue_count; r++) {

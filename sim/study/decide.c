@@ -19,7 +19,7 @@
 enum { SECONDS_MOST = 60 };
 
 struct outcome { /* of a job, by the last action that looked at it */
-    const char *action, *result, *nodes;
+    const char *result, *nodes;
     bool has_priority;
     int64_t priority;
     orr_ms planned_ms;
@@ -63,21 +63,30 @@ static void put_node(struct deciding *d, FILE *out, bool first, uint32_t node, u
     (void)fprintf(out, pods > 1 ? "%s%s x%u" : "%s%s", first ? "" : ", ", name, pods);
 }
 
-/* Where the pods are that were placed now. */
+/* Where the pods are that were placed now. Placements of a node in a row are one. */
 static const char *nodes_of(struct deciding *d, uint32_t job)
 {
     char *text = NULL;
     size_t bytes = 0;
     bool first = true;
+    uint32_t node = ORR_NONE, pods = 0;
     const struct orr_placement *placements = d->ledger->placements;
     FILE *out = open_memstream(&text, &bytes);
     ORR_ASSERT(out != NULL);
     for (uint32_t p = d->ledger->jobs[job].placement; p != ORR_NONE; p = placements[p].next) {
         for (uint32_t n = 0; placements[p].since_ms == d->now && n <= placements[p].more_nodes;
              n++) {
-            put_node(d, out, first, placements[p].node + n, orr_placement_each(&placements[p]));
-            first = false;
+            if (node != ORR_NONE && node != placements[p].node + n) {
+                put_node(d, out, first, node, pods);
+                first = false;
+                pods = 0;
+            }
+            node = placements[p].node + n;
+            pods += orr_placement_each(&placements[p]);
         }
+    }
+    if (node != ORR_NONE) {
+        put_node(d, out, first, node, pods);
     }
     (void)fclose(out);
     const char *kept = keep(d, text);
@@ -102,7 +111,6 @@ static void look(void *context, const struct orr_look *look)
     if (look->kind == ORR_LOOK_JOB && look->job != ORR_NONE) {
         struct outcome *outcome = &d->outcomes[look->job];
         *outcome = (struct outcome){
-            .action = look->action,
             .result = look->result,
             .has_priority = look->priority != NULL || outcome->has_priority,
             .priority = look->priority != NULL ? *look->priority : outcome->priority,
@@ -139,11 +147,10 @@ static void decided(void *context, const struct orr_txn_decision *one)
     struct deciding *d = context;
     struct orr_decided *out = d->out;
     const bool takes = one->deed == ORR_DEED_SHRINK || one->deed == ORR_DEED_EVICT;
-    const uint32_t whose = takes && one->beneficiary != ORR_NONE ? one->beneficiary : one->job;
     out->ones = ORR_ROOM_FOR_ONE(out->ones, out->one_count, out->one_capacity);
     out->ones[out->one_count++] = (struct orr_decided_one){
         .deed = deeds[one->deed],
-        .action = d->outcomes[whose].action,
+        .action = one->action,
         .job = job_name(d, one->job),
         .queue = queue_name(d, one->job),
         .nodes = takes ? "" : nodes_of(d, one->job),

@@ -63,6 +63,14 @@ printf 'job,submit_s,run_s,gpus_per_pod,queue,running_since_s,running_on\no,-100
 [ "$(jq -c '[.waiting[] | [.job, .reason, .why]]' evicts.json)" = \
     '[["o","evicted","it was evicted in this cycle: reclaim for p"],["p","pipelined","its GPUs are being freed"]]' ] || fail "evicted: $(cat evicts.json)"
 
+[ "$(jq -c '[.decisions[] | [.decision, .action, .job]]' evicts.json)" = '[["evict","reclaim","o"]]' ] || fail "who evicts: $(cat evicts.json)"
+
+# e starts with three of its pods by allocate, and preempt makes room for the fourth.
+sed 's/evicts.csv/grows.csv/' evicts.yaml >grows.yaml
+printf 'job,submit_s,run_s,pods,min_pods,gpus_per_pod,queue,priority,running_since_s,running_on\no,-100,900,1,1,1,y,50,-50,n0001\ne,-10,900,4,1,1,y,60,,\n' >grows.csv
+"$orrery" schedule grows.yaml --json >grows.json
+[ "$(jq -c '[.decisions[] | [.decision, .action, .job, .nodes]]' grows.json)" = '[["start","allocate","e","n0001 x3"],["evict","preempt","o",""]]' ] || fail "who starts: $(cat grows.json)"
+
 ! "$orrery" schedule --policy fifo missing.yaml 2>err || fail 'a file that is not there'
 grep -q 'missing.yaml: No such file' err || fail "a file that is not there: $(cat err)"
 

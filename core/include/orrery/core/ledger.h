@@ -440,6 +440,9 @@ bool orr_txn_resume(struct orr_txn *txn, uint32_t job);
 /* Of the tasks that the eviction just made takes, so many get another place by the same decision.
  * For the record only: nothing is claimed for them. */
 void orr_txn_note_moved(struct orr_txn *txn, uint32_t tasks);
+/* Which action of the policy, a constant, makes the placements, evictions and suspensions that
+ * follow in this cycle, until the next such call. For the record only. */
+void orr_txn_note_action(struct orr_txn *txn, const char *action);
 uint32_t orr_txn_checkpoint(const struct orr_txn *txn);
 void orr_txn_rollback(struct orr_txn *txn, uint32_t checkpoint);
 /* Makes everything since the last commit so, at `now`. On refusal all of it is rolled back. */
@@ -463,6 +466,7 @@ struct orr_txn_decision {
     uint8_t cause;        /* enum orr_cause of an eviction */
     int64_t mgpu;         /* asked by the tasks placed or evicted now; a memory ask counts 0 */
     int64_t held_mgpu;    /* what tasks placed now hold on their nodes: of a memory ask too */
+    const char *action;   /* noted by orr_txn_note_action, or NULL */
 };
 const struct orr_txn_decision *orr_txn_decisions(const struct orr_txn *txn, uint32_t *count);
 /* Was nothing placed, claimed, evicted or explained in this cycle? Then it needs no commit. */
