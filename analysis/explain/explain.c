@@ -165,7 +165,7 @@ static void read_claim(struct orr_results *in, int64_t job, int64_t at_ms,
                        struct explain_reason *reason)
 {
     const int64_t values[] = {job, at_ms};
-    reason->queue_share_gpus = reason->queue_quota_gpus = reason->queue_held_gpus = (double)NAN;
+    reason->queue_share_gpus = reason->queue_quota_gpus = (double)NAN;
     const char *reclaim = reason->outcome_codes[1];
     if (reclaim == NULL || strcmp(reclaim, "gate-failed") != 0) {
         return;
@@ -174,7 +174,7 @@ static void read_claim(struct orr_results *in, int64_t job, int64_t at_ms,
     while (orr_results_step(in, row)) {
         reason->queue_share_gpus = orr_explain__real(row, 0);
         reason->queue_quota_gpus = orr_explain__real(row, 1);
-        reason->queue_held_gpus = orr_explain__real(row, 2);
+        reason->preemptible = sqlite3_column_int(row, 2) != 0;
     }
 }
 
@@ -219,25 +219,30 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
     }
     const int of = first + 11 + 2 * EXPLAIN_ACTIONS;
     const int64_t job = sqlite3_column_int64(row, of), at_ms = sqlite3_column_int64(row, of + 1);
+    reason->queue_held_gpus = orr_explain__real(row, of + 2);
     read_claim(in, job, at_ms, reason);
     read_bound(in, job, at_ms, reason);
 }
 
-/* ": q has a fair share of 4 GPUs, a quota of 4, and holds 4", behind what the gate of reclaim says
- */
+/* ": q has a fair share of 4 GPUs, a quota of 4, and holds 4", behind what the gate of reclaim
+ * says. Of a limit that binds, and of a quota, the reason itself has the numbers. */
 static void say_claim(const struct explain_job *job, const struct explain_reason *r, FILE *out)
 {
-    if (isnan(r->queue_share_gpus) || isnan(r->queue_held_gpus)) {
+    const bool of_gpus = !isnan(r->queue_held_gpus);
+    const bool of_others = r->preemptible && strcmp(r->code, "over-limit") != 0;
+    if (isnan(r->queue_share_gpus) || (!of_gpus && !of_others)) {
         return;
     }
     char gpus[40], quota[24] = "no bound by quota";
     if (r->queue_quota_gpus >= 0) {
         (void)snprintf(quota, sizeof quota, "a quota of %g", r->queue_quota_gpus);
     }
-    (void)fprintf(out, ": %s has a fair share of %s, %s, and holds %g", job->queue_name,
-                  orr_explain__gpus(r->queue_share_gpus, gpus), quota, r->queue_held_gpus);
-    if (r->queue_held_gpus + job->gpus <= r->queue_share_gpus) {
-        (void)fputs("; CPU and memory have shares and quotas too", out);
+    (void)fprintf(out, ": %s has a fair share of %s, %s, and ", job->queue_name,
+                  orr_explain__gpus(r->queue_share_gpus, gpus), quota);
+    if (of_gpus) {
+        (void)fprintf(out, "holds %g", r->queue_held_gpus);
+    } else {
+        (void)fputs("GPUs enough left; CPU and memory have shares and quotas too", out);
     }
 }
 

@@ -29,7 +29,7 @@ r.code, r.words, c.allowed_mgpu / 1000.0, c.held_mgpu / 1000.0, q.name, c.free_m
    WHERE g.gone_ms < coalesce((SELECT min(n.at_ms) FROM reason_change AS n WHERE n.job = c.job AND n.rowid > c.rowid), 9e18)
      AND g.gone_ms < coalesce((SELECT min(s.start_ms) FROM v_attempts AS s WHERE s.job = c.job AND s.start_ms >= c.at_ms), 9e18)
      AND g.gone_ms < coalesce((SELECT j.end_ms FROM job AS j WHERE j.id = c.job AND j.state = 4), 9e18)),
-  c.job, c.at_ms
+  c.job, c.at_ms, c.claim_mgpu / 1000.0
 FROM reason_change AS c
 LEFT JOIN reason AS r ON r.id = c.reason
 LEFT JOIN queue AS q ON q.id = c.queue
@@ -169,12 +169,12 @@ WHERE q.parent IS (SELECT parent FROM queue WHERE id = ?1)
 ORDER BY coalesce(h.mgpu, 0) DESC, q.id;
 
 -- name: claim_at
--- of a job's queue at a time, in GPUs: its fair share as the policy had it, its quota, and what its jobs held
+-- of a job's queue at a time, in GPUs: its fair share as the policy had it, and its quota; and whether the job may be evicted for
+-- others, so that the quota does not bind it
 SELECT
   (SELECT f.mgpu FROM fair_share AS f WHERE f.queue = j.queue AND f.at_ms <= ?2 ORDER BY f.at_ms DESC, f.rowid DESC LIMIT 1) / 1000.0,
   (SELECT o.gpu_quota FROM v_owed AS o WHERE o.queue = j.queue AND o.from_ms <= ?2 AND coalesce(o.to_ms, 9e18) > ?2),
-  (SELECT total(p.mgpu) FROM v_placements AS p JOIN job AS o ON o.id = p.job
-   WHERE o.queue = j.queue AND p.start_ms <= ?2 AND coalesce(p.end_ms, 9e18) > ?2) / 1000.0
+  j.id NOT IN (SELECT job FROM non_preemptible)
 FROM job AS j
 WHERE j.id = ?1;
 

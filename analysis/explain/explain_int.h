@@ -59,8 +59,10 @@ struct explain_reason {
      * its bound and what was held, in cores or GiB. NULL: none */
     const char *bound_by, *bound_resource;
     double bound, bound_held;
-    /* where reclaim's gate failed: GPUs of its queue then, -1: unlimited; else NAN */
+    /* where reclaim's gate failed: GPUs of its queue then, -1: unlimited; else NAN. Held: as the
+     * gate counted them, NAN too where GPUs did not fail it */
     double queue_share_gpus, queue_quota_gpus, queue_held_gpus;
+    bool preemptible; /* the job, so that the quota does not bind it */
 };
 
 /* Of a query that selects the piece `of_reason`, from column `first` on. */

@@ -50,6 +50,7 @@ void orr_backlog_close(struct orr_session *session)
     orr_free(backlog->leaves);
     orr_free(backlog->by_age);
     orr_free(backlog->bound_uses);
+    orr_free(backlog->claims);
     orr_free(backlog->limited);
     orr_free(backlog->item_of_job);
     orr_free(backlog->lane_of_job);
@@ -630,6 +631,7 @@ static void list_queues(struct orr_backlog *backlog, const struct orr_session *s
     backlog->leaves = orr_zalloc(session->queue_count, sizeof *backlog->leaves);
     backlog->by_age = orr_alloc(session->queue_count, sizeof *backlog->by_age);
     backlog->bound_uses = orr_zalloc(session->queue_count, sizeof *backlog->bound_uses);
+    backlog->claims = orr_zalloc(session->queue_count, sizeof *backlog->claims);
     backlog->limited = orr_zalloc(session->queue_count, sizeof *backlog->limited);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         backlog->by_age[q] = q;

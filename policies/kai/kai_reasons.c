@@ -300,6 +300,24 @@ static bool is_known(enum orr_reason before, enum orr_reason now)
                              (now == ORR_REASON_TOPOLOGY || now == ORR_REASON_FRAGMENTED));
 }
 
+/* What counted against the fair share of the job's queue as reclaim's gate kept the job out, if
+ * GPUs did; -1: it was CPU, memory or a quota. */
+static int64_t claim_of(const struct orr_kai *kai, uint32_t slot)
+{
+    const struct orr_session *session = &kai->session;
+    const struct orr_jobview whole = orr_jobview_whole(slot);
+    const uint32_t queue = session->jobs[slot].queue;
+    const int64_t held = session->backlog->claims[queue];
+    struct orr_task_list tasks = {0};
+    orr_jobview_to_allocate(session, whole, true, &tasks);
+    const struct orr_demand demand = orr_jobview_demand(session, whole, true, &tasks);
+    orr_task_list_release(&tasks);
+    return orr_demand_on(held, &demand, ORR_SHARE_GPU) >
+                   session->shares[queue].resource[ORR_SHARE_GPU].fair_share
+               ? held
+               : -1;
+}
+
 /* Why a job stays, with how each action's search for victims ended. */
 static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn,
                     uint32_t job)
@@ -326,6 +344,7 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
         (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_CONSOLIDATION);
     proof.reclaim = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_RECLAIM);
     proof.preempt = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_PREEMPT);
+    proof.claim_mgpu = proof.reclaim == ORR_OUTCOME_GATE ? claim_of(kai, slot) : -1;
     orr_txn_explain_by(txn, job, reason, &proof);
 }
 

@@ -53,6 +53,17 @@ static bool lane_never_fits(const struct orr_session *session, const struct orr_
     return never;
 }
 
+/* Notes what the queue of a job had as reclaim's gate kept that out: a later search may take from
+ * it. */
+static bool note_claim(const struct orr_session *session, uint32_t job, bool allowed)
+{
+    const uint32_t queue = session->jobs[job].queue;
+    if (!allowed) {
+        session->backlog->claims[queue] = session->queues[queue].allocated[ORR_SHARE_GPU];
+    }
+    return allowed;
+}
+
 /* Does the action's gate let the job through? `lane`: its own, whose gate was asked, or NULL. */
 static bool is_allowed(const struct orr_session *session, enum orr_action action, uint32_t job,
                        const struct orr_lane *lane)
@@ -62,7 +73,7 @@ static bool is_allowed(const struct orr_session *session, enum orr_action action
     }
     switch (action) {
     case ORR_ACTION_CONSOLIDATION: return orr_consolidation_possible(session, job);
-    case ORR_ACTION_RECLAIM: return orr_reclaim_allowed(session, job);
+    case ORR_ACTION_RECLAIM: return note_claim(session, job, orr_reclaim_allowed(session, job));
     default: return orr_preempt_allowed(session, job);
     }
 }
@@ -184,8 +195,9 @@ static enum orr_outcome ask_gate(const struct walk *walk, const struct orr_lane 
     const struct orr_class *class = &walk->backlog->classes[lane->of_class];
     const uint32_t job = lane->items[lane->first].job;
     if (walk->action == ORR_ACTION_RECLAIM) {
-        return orr_reclaim_allows(session, job, &class->demand) ? ORR_OUTCOME_NOT_TRIED
-                                                                : ORR_OUTCOME_GATE;
+        return note_claim(session, job, orr_reclaim_allows(session, job, &class->demand))
+                   ? ORR_OUTCOME_NOT_TRIED
+                   : ORR_OUTCOME_GATE;
     }
     if (walk->action == ORR_ACTION_PREEMPT) {
         if (orr_job_over_quota(session, job, &class->demand_max)) {

@@ -254,7 +254,8 @@ CREATE TABLE reason_change(          -- from at_ms on, the job waits for this re
   domain INTEGER,                    -- ... the domain of it with the most whole devices free ...
   domain_mgpu INTEGER,               -- ... and how many
   ahead INTEGER,                     -- the job that is served before it
-  consolidation INTEGER, reclaim INTEGER, preempt INTEGER -- how each search for victims ended: see `outcome`
+  consolidation INTEGER, reclaim INTEGER, preempt INTEGER, -- how each search for victims ended: see `outcome`
+  claim_mgpu INTEGER                 -- what counted against its queue's fair share of GPUs as that kept it from reclaim
 );
 CREATE TABLE outcome(                -- ways a search for victims ends
   id INTEGER PRIMARY KEY, code TEXT NOT NULL, words TEXT NOT NULL

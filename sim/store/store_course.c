@@ -42,6 +42,7 @@ static void put_reason(struct writer *w, const struct orr_cluster *cluster,
     put_int_or_null(w, proof->consolidation != ORR_OUTCOME_NOT_TRIED, proof->consolidation);
     put_int_or_null(w, proof->reclaim != ORR_OUTCOME_NOT_TRIED, proof->reclaim);
     put_int_or_null(w, proof->preempt != ORR_OUTCOME_NOT_TRIED, proof->preempt);
+    put_int_or_null(w, proof->claim_mgpu >= 0, proof->claim_mgpu);
 }
 
 #define REASONS_AT_ONCE 4

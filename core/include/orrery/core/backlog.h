@@ -135,7 +135,9 @@ struct orr_backlog {
     struct orr_backlog_leaf *leaves;  /* by queue */
     uint32_t *by_age;                 /* queues by age and name */
     struct orr_bound_use *bound_uses; /* by queue: the last */
-    bool *limited;                    /* by queue: it or one above it has a limit */
+    int64_t *claims; /* by queue: what counted against its fair share of GPUs as reclaim's gate last
+                      * kept a job out, in mGPU */
+    bool *limited;   /* by queue: it or one above it has a limit */
     uint32_t queue_count;
     /* by job of the session: */
     struct orr_lane_item *item_of_job; /* its item as it was inserted */

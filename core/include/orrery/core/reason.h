@@ -300,6 +300,8 @@ const char *orr_outcome_words(enum orr_outcome outcome);
 struct orr_proof {
     int64_t allowed_mgpu; /* the limit, quota or part that binds */
     int64_t held_mgpu;    /* what counts against it */
+    int64_t claim_mgpu;   /* what counted against the fair share of its queue as that, of GPUs, kept
+                             it from reclaim */
     int64_t free_mgpu;    /* of the nodes it may use, none that is down or away among them, and
                              nothing that leaves */
     int64_t hole_mgpu;    /* most whole devices that are free on one of them */
@@ -315,6 +317,7 @@ static inline struct orr_proof orr_no_proof(void)
 {
     return (struct orr_proof){.allowed_mgpu = -1,
                               .held_mgpu = -1,
+                              .claim_mgpu = -1,
                               .free_mgpu = -1,
                               .hole_mgpu = -1,
                               .domain_mgpu = -1,
