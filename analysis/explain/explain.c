@@ -220,6 +220,7 @@ void orr_explain__reason(struct orr_results *in, sqlite3_stmt *row, int first,
     const int of = first + 11 + 2 * EXPLAIN_ACTIONS;
     const int64_t job = sqlite3_column_int64(row, of), at_ms = sqlite3_column_int64(row, of + 1);
     reason->queue_held_gpus = orr_explain__real(row, of + 2);
+    reason->at_ms = at_ms;
     read_claim(in, job, at_ms, reason);
     read_bound(in, job, at_ms, reason);
 }

@@ -44,7 +44,13 @@ SELECT
 WHERE c.rowid = ?1;
 
 -- name: reason_at
-SELECT c.at_ms,
+-- since when it waits for the reason, and the reason with the numbers of c.at_ms
+SELECT
+  (SELECT min(b.at_ms)
+   FROM reason_change AS b
+   WHERE b.job = c.job AND b.rowid <= c.rowid AND b.at_ms >= p.from_ms
+     AND b.rowid > coalesce((SELECT max(o.rowid) FROM reason_change AS o
+                             WHERE o.job = c.job AND o.rowid < c.rowid AND (o.reason <> c.reason OR o.at_ms < p.from_ms)), 0)),
 -- use: of_reason
 JOIN v_pending AS p ON p.job = c.job AND p.from_ms <= ?2 AND coalesce(p.to_ms, 9e18) > ?2
 WHERE c.job = ?1 AND c.at_ms <= ?2 AND c.at_ms >= p.from_ms

@@ -51,11 +51,13 @@ static void refuse(struct orr_results *in, const struct at *at)
 
 static void say(const struct at *at, FILE *out)
 {
-    char clock[40], since[24], up[40];
+    char clock[40], since[24], up[40], of[40];
+    const bool began = at->reason.at_ms == at->since_ms;
     orr_explain__say_job(&at->job, out);
-    (void)fprintf(out, "At %s it waits, for %s for this reason (numbers of when it began): ",
+    (void)fprintf(out, "At %s it waits, for %s for this reason (numbers of %s): ",
                   orr_results_when(at->in, at->at_ms, clock),
-                  orr_explain__span(at->at_ms - at->since_ms, since));
+                  orr_explain__span(at->at_ms - at->since_ms, since),
+                  began ? "when it began" : orr_results_when(at->in, at->reason.at_ms, of));
     orr_explain__say_reason(&at->job, &at->reason, out);
     (void)fprintf(out, ".\nThen %g of the %s that were up were free.\n", at->free_gpus,
                   orr_explain__gpus(at->up_gpus, up));
@@ -70,6 +72,7 @@ static void as_json(const struct at *at, FILE *out)
     orr_explain__json_job(&at->job, &json);
     orr_json_seconds(&json, "at_s", at->at_ms);
     orr_json_seconds(&json, "since_s", at->since_ms);
+    orr_json_seconds(&json, "numbers_at_s", at->reason.at_ms);
     orr_json_open(&json, "waits", '{');
     orr_explain__json_reason(&at->reason, &json);
     orr_json_close(&json, '}');

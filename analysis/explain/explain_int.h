@@ -63,6 +63,7 @@ struct explain_reason {
      * gate counted them, NAN too where GPUs did not fail it */
     double queue_share_gpus, queue_quota_gpus, queue_held_gpus;
     bool preemptible; /* the job, so that the quota does not bind it */
+    orr_ms at_ms;     /* of the numbers */
 };
 
 /* Of a query that selects the piece `of_reason`, from column `first` on. */

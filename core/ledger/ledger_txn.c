@@ -724,23 +724,27 @@ const uint32_t *orr_txn_whole(const struct orr_txn *txn, uint32_t *count)
     return txn->whole;
 }
 
-/* Is the reason another one than before? A job or reason that does not exist, or a job that does
- * not wait, has the commit refuse all. */
-static bool reason_changed(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
+/* A job or reason that does not exist, or a job that does not wait, has the commit refuse all. */
+static bool may_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
 {
     if (!is_there(txn, job, "explained")) {
         return false;
     }
-    const struct orr_job_state *state = &txn->ledger->jobs[job];
     if ((unsigned)reason >= ORR_REASON_COUNT) {
         note_wrong(txn, job, "is explained by reason %u, which does not exist", (unsigned)reason);
         return false;
     }
-    if (state->phase != ORR_JOB_PENDING) {
+    if (txn->ledger->jobs[job].phase != ORR_JOB_PENDING) {
         note_wrong(txn, job, "is explained, but does not wait");
         return false;
     }
-    return state->reason != reason;
+    return true;
+}
+
+/* Is the reason another one than before? */
+static bool reason_changed(struct orr_txn *txn, uint32_t job, enum orr_reason reason)
+{
+    return may_explain(txn, job, reason) && txn->ledger->jobs[job].reason != reason;
 }
 
 static bool is_below(uint32_t index, uint32_t count)
@@ -764,10 +768,10 @@ static bool is_proof(const struct orr_ledger *ledger, const struct orr_proof *pr
            proof->preempt < ORR_OUTCOME_COUNT;
 }
 
-void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
-                        const struct orr_proof *proof)
+void orr_txn_explain_anew(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
+                          const struct orr_proof *proof)
 {
-    if (!reason_changed(txn, job, reason)) {
+    if (!may_explain(txn, job, reason)) {
         return;
     }
     if (is_proof(txn->ledger, proof)) {
@@ -778,6 +782,14 @@ void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reaso
             (struct orr_explanation){.job = job, .reason = reason, .proof = *proof};
     } else {
         note_wrong(txn, job, "is explained by numbers of what does not exist");
+    }
+}
+
+void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
+                        const struct orr_proof *proof)
+{
+    if (reason_changed(txn, job, reason)) {
+        orr_txn_explain_anew(txn, job, reason, proof);
     }
 }
 

@@ -318,18 +318,31 @@ static int64_t claim_of(const struct orr_kai *kai, uint32_t slot)
                : -1;
 }
 
-/* Why a job stays, with how each action's search for victims ended. */
+static bool is_delayed(const struct orr_session *session, uint32_t slot)
+{
+    return orr_backlog_outcome(session, slot, ORR_ACTION_CONSOLIDATION) == ORR_OUTCOME_DELAYED ||
+           orr_backlog_outcome(session, slot, ORR_ACTION_RECLAIM) == ORR_OUTCOME_DELAYED ||
+           orr_backlog_outcome(session, slot, ORR_ACTION_PREEMPT) == ORR_OUTCOME_DELAYED;
+}
+
+/* Why a job stays, with how each action's search for victims ended: when that changes, and when its
+ * preemption delay, which ended them, is over. */
 static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn,
                     uint32_t job)
 {
+    const uint32_t slot = kai->slot_of_job[job];
+    const enum orr_reason before = (enum orr_reason)view->jobs[job].reason;
     enum orr_reason reason = reason_of(kai, view, job);
-    if (is_known((enum orr_reason)view->jobs[job].reason, reason)) {
+    const bool known = is_known(before, reason), delayed = is_delayed(&kai->session, slot);
+    if (known && (!kai->delays[slot].explains || delayed || reason == ORR_REASON_PIPELINED)) {
         return;
     }
-    if (lacks_cpu(view, &view->shapes->shapes[view->specs[job].shape], reason)) {
+    if (known) {
+        reason = before;
+    } else if (lacks_cpu(view, &view->shapes->shapes[view->specs[job].shape], reason)) {
         reason = ORR_REASON_CPU_MEMORY;
     }
-    const uint32_t slot = kai->slot_of_job[job];
+    kai->delays[slot].explains = delayed;
     struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
     if (reason == ORR_REASON_CONSTRAINED && is_kept_out(kai, view, job)) {
         proof.free_mgpu = proof.hole_mgpu = 0;
@@ -345,7 +358,7 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
     proof.reclaim = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_RECLAIM);
     proof.preempt = (uint8_t)orr_backlog_outcome(&kai->session, slot, ORR_ACTION_PREEMPT);
     proof.claim_mgpu = proof.reclaim == ORR_OUTCOME_GATE ? claim_of(kai, slot) : -1;
-    orr_txn_explain_by(txn, job, reason, &proof);
+    orr_txn_explain_anew(txn, job, reason, &proof);
 }
 
 /* The lane that speaks for a waiting job, or ORR_NONE. */

@@ -487,6 +487,9 @@ void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
  * level, domain, job or outcome does not exist fail the next commit. */
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
                         const struct orr_proof *proof);
+/* The same, also where the reason is the one before and only what proves it is other. */
+void orr_txn_explain_anew(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
+                          const struct orr_proof *proof);
 /* By kind, what nobody holds of a shard's nodes that are not down: `free` without what leaves. This
  * is what the reasons of jobs that wait, and their proofs, count as free. Costs a look at
  * each node with shared devices while something leaves. */
