@@ -57,6 +57,9 @@ WHERE c.job = ?1 AND c.at_ms <= ?2 AND c.at_ms >= p.from_ms
 ORDER BY c.rowid DESC
 LIMIT 1;
 
+-- name: pending_at
+SELECT from_ms FROM v_pending WHERE job = ?1 AND from_ms <= ?2 AND coalesce(to_ms, 9e18) > ?2;
+
 -- name: waiting_at
 -- All that wait then, the longest wait first: of each the reason, if one is known.
 WITH waiting AS MATERIALIZED (

@@ -2,6 +2,8 @@
 /* explain_at.c - why a job waits at a time. */
 #include "explain_int.h"
 
+#include <math.h>
+
 struct at {
     const struct orr_results *in;
     struct explain_job job;
@@ -24,6 +26,30 @@ static void read_reason(struct orr_results *in, struct at *at)
         if (at->reason.ahead_until_ms > at->at_ms) { /* is not known then */
             at->reason.ahead_until_ms = ORR_MS_NONE;
         }
+    }
+}
+
+/* It was submitted or lost its place a moment ago. */
+static void read_pending(struct orr_results *in, struct at *at)
+{
+    const int64_t values[] = {at->job.id, at->at_ms};
+    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__pending_at, values, 2);
+    while (orr_results_step(in, row)) {
+        const double none = (double)NAN;
+        at->waits = true;
+        at->since_ms = sqlite3_column_int64(row, 0);
+        at->reason = (struct explain_reason){.code = "none",
+                                             .words = EXPLAIN_NOT_LOOKED_AT,
+                                             .at_ms = at->since_ms,
+                                             .ahead_until_ms = ORR_MS_NONE,
+                                             .allowed_gpus = none,
+                                             .held_gpus = none,
+                                             .free_gpus = none,
+                                             .hole_gpus = none,
+                                             .domain_gpus = none,
+                                             .queue_share_gpus = none,
+                                             .queue_quota_gpus = none,
+                                             .queue_held_gpus = none};
     }
 }
 
@@ -91,6 +117,9 @@ enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms
     in.for_people = !json;
     if (orr_explain__job(&in, name, &at.job)) {
         read_reason(&in, &at);
+        if (!at.waits) {
+            read_pending(&in, &at);
+        }
         orr_explain__room(&in, at_ms, &at.up_gpus, &at.free_gpus);
         orr_explain__siblings(&in, at.job.queue, at_ms, &at.queues);
     }

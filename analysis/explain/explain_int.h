@@ -46,7 +46,10 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
 
 /* --- a reason to wait --- */
 
-#define EXPLAIN_ACTIONS 3 /* consolidation, reclaim, preempt */
+/* Of a job that waits since a moment ago: the reason, of code `none`. */
+#define EXPLAIN_NOT_LOOKED_AT "no cycle has looked at it yet"
+
+#define EXPLAIN_ACTIONS       3 /* consolidation, reclaim, preempt */
 
 struct explain_reason {
     const char *code, *words;

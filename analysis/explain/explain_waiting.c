@@ -45,8 +45,7 @@ static void count_why(struct moment *m, const struct waiting *job)
     if (w == m->why_count) {
         m->whys = ORR_ROOM_FOR_ONE(m->whys, m->why_count, m->why_capacity);
         m->whys[m->why_count++] = (struct why){
-            .code = code,
-            .words = job->words != NULL ? job->words : "no cycle has looked at it yet"};
+            .code = code, .words = job->words != NULL ? job->words : EXPLAIN_NOT_LOOKED_AT};
     }
     m->whys[w].jobs++;
     m->whys[w].gpus += job->gpus;
