@@ -333,8 +333,12 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
     const uint32_t slot = kai->slot_of_job[job];
     const enum orr_reason before = (enum orr_reason)view->jobs[job].reason;
     enum orr_reason reason = reason_of(kai, view, job);
-    const bool known = is_known(before, reason), delayed = is_delayed(&kai->session, slot);
-    if (known && (!kai->delays[slot].explains || delayed || reason == ORR_REASON_PIPELINED)) {
+    const bool known = is_known(before, reason);
+    if (known && (!kai->delays[slot].explains || reason == ORR_REASON_PIPELINED)) {
+        return;
+    }
+    const bool delayed = is_delayed(&kai->session, slot);
+    if (known && delayed) {
         return;
     }
     if (known) {
