@@ -133,6 +133,24 @@ static void say_missing(const struct orr_scenario_part *part, struct orr_err *er
                    part->origin, why.text, part->name);
 }
 
+/* When the rows of a part come, and how far apart its copies are. */
+static enum orr_status measure_part(const struct orr_scenario *scenario, struct orr_world_part *p,
+                                    struct orr_err *err)
+{
+    if (p->workload.count == 0) {
+        return ORR_OK;
+    }
+    const orr_ms last = p->workload.rows[p->workload.count - 1].submit_ms;
+    p->first_submit_ms = p->workload.rows[0].submit_ms;
+    p->scale_from_ms = scenario->begin_ms != ORR_MS_NONE && scenario->begin_ms > p->first_submit_ms
+                           ? scenario->begin_ms
+                           : p->first_submit_ms;
+    note_scale(p, last);
+    p->copy_lead_ms = DAY_MS / 2 + scenario->shake_submit_ms;
+    p->copy_span_ms = orr_replay__scaled_submit(p, last) - p->first_submit_ms + 2 * p->copy_lead_ms;
+    return check_reach(p, err);
+}
+
 static enum orr_status read_parts(const struct orr_scenario *scenario,
                                   const struct orr_world_options *given, struct orr_world *world,
                                   struct orr_err *err)
@@ -153,24 +171,13 @@ static enum orr_status read_parts(const struct orr_scenario *scenario,
         world->part_count++;
         p->first_source = sources;
         sources += p->workload.count;
-        if (p->workload.count > 0) {
-            orr_ms last = p->workload.rows[p->workload.count - 1].submit_ms;
-            p->first_submit_ms = p->workload.rows[0].submit_ms;
-            p->scale_from_ms =
-                scenario->begin_ms != ORR_MS_NONE && scenario->begin_ms > p->first_submit_ms
-                    ? scenario->begin_ms
-                    : p->first_submit_ms;
-            note_scale(p, last);
-            p->copy_lead_ms = DAY_MS / 2 + scenario->shake_submit_ms;
-            p->copy_span_ms =
-                orr_replay__scaled_submit(p, last) - p->first_submit_ms + 2 * p->copy_lead_ms;
-            status = check_reach(p, err);
-            if (status != ORR_OK) {
-                return status;
-            }
-        }
     }
-    return ORR_OK;
+    orr_replay__one_clock(scenario, world);
+    enum orr_status status = ORR_OK;
+    for (uint32_t i = 0; i < world->part_count && status == ORR_OK; i++) {
+        status = measure_part(scenario, &world->parts[i], err);
+    }
+    return status;
 }
 
 static void make_jobs(const struct orr_scenario *scenario, struct orr_world *world)

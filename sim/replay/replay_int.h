@@ -60,6 +60,11 @@ enum orr_status orr_replay__select(const struct orr_scenario *scenario,
                                    const struct orr_scenario_part *part,
                                    struct orr_workload *workload, struct orr_err *err) ORR_MUST_USE;
 
+/* Traces that state dates come as far apart as these are, unless the scenario states its start,
+ * with which each begins at time 0. Notes say what does not keep its dates, or who does not count
+ * from the same ones. */
+void orr_replay__one_clock(const struct orr_scenario *scenario, struct orr_world *world);
+
 /* A service as one row, and what it wants when; both are made here. */
 enum orr_status orr_replay__service(const struct orr_scenario *scenario,
                                     const struct orr_scenario_part *part,

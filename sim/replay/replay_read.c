@@ -22,14 +22,6 @@ static bool has_bounds(const struct orr_world *world, enum orr_share_kind kind)
     return any;
 }
 
-orr_ms orr_world_clock_origin_ms(const struct orr_world *world, const struct orr_scenario *scenario)
-{
-    if (scenario->start_ms != ORR_MS_NONE || world->part_count == 0) {
-        return scenario->start_ms;
-    }
-    return world->parts[0].workload.clock_origin_ms;
-}
-
 bool orr_world_divides(const struct orr_world *world, enum orr_share_kind kind)
 {
     if (kind == ORR_SHARE_GPU) {

@@ -133,13 +133,6 @@ static enum orr_status find_format(const struct orr_reader *reader, struct orr_t
 
 /* --- clocks ---------------------------------------------------------------------------------- */
 
-static void move_instant(orr_ms *instant, orr_ms origin_ms)
-{
-    if (*instant != ORR_MS_NONE) {
-        *instant -= origin_ms;
-    }
-}
-
 void orr_reader_start_clock(struct orr_workload *workload)
 {
     if (workload->count == 0) {
@@ -151,17 +144,7 @@ void orr_reader_start_clock(struct orr_workload *workload)
             first = workload->rows[i].submit_ms;
         }
     }
-    for (uint32_t i = 0; i < workload->count; i++) {
-        workload->rows[i].submit_ms -= first;
-    }
-    for (uint32_t i = 0; i < workload->extra_count; i++) {
-        struct orr_row_extra *extra = &workload->extras[i];
-        move_instant(&extra->deadline_ms, first);
-        move_instant(&extra->eligible_ms, first);
-        move_instant(&extra->running_since_ms, first);
-        move_instant(&extra->recorded_start_ms, first);
-        move_instant(&extra->recorded_end_ms, first);
-    }
+    orr_workload_move(workload, -first);
     workload->clock_origin_ms = first;
 }
 

@@ -161,11 +161,6 @@ static const char *const *texts_of(const struct orr_row_extra *extra)
          sizeof(const char *) +                                                                    \
      1)
 
-static void move_instant(orr_ms *at, orr_ms by)
-{
-    *at = *at == ORR_MS_NONE ? ORR_MS_NONE : *at + by;
-}
-
 static void copy_extra(struct orr_workload *workload, struct orr_row *row,
                        const struct orr_row_extra *from, orr_ms by)
 {
@@ -177,11 +172,7 @@ static void copy_extra(struct orr_workload *workload, struct orr_row *row,
         const char *text = texts_of(&had)[t];
         texts[t] = text == NULL ? NULL : orr_arena_strndup(&workload->arena, text, strlen(text));
     }
-    move_instant(&extra->deadline_ms, by);
-    move_instant(&extra->eligible_ms, by);
-    move_instant(&extra->running_since_ms, by);
-    move_instant(&extra->recorded_start_ms, by);
-    move_instant(&extra->recorded_end_ms, by);
+    orr_row_extra_move(extra, by);
 }
 
 /* Its jobs by the names that they have here, added to ours; the others of `after` keep theirs: they
@@ -242,17 +233,7 @@ uint64_t orr_workload_add(struct orr_workload *workload, const struct orr_worklo
     /* the clock of dates starts at the first submit */
     if (dated && workload->count > 0 && workload->rows[0].submit_ms < 0) {
         const orr_ms first = workload->rows[0].submit_ms;
-        for (uint32_t r = 0; r < workload->count; r++) {
-            workload->rows[r].submit_ms -= first;
-        }
-        for (uint32_t e = 0; e < workload->extra_count; e++) {
-            struct orr_row_extra *extra = &workload->extras[e];
-            move_instant(&extra->deadline_ms, -first);
-            move_instant(&extra->eligible_ms, -first);
-            move_instant(&extra->running_since_ms, -first);
-            move_instant(&extra->recorded_start_ms, -first);
-            move_instant(&extra->recorded_end_ms, -first);
-        }
+        orr_workload_move(workload, -first);
         workload->clock_origin_ms += first;
     }
     return renamed;

@@ -85,6 +85,30 @@ void orr_workload_release(struct orr_workload *workload)
     *workload = (struct orr_workload){.clock_origin_ms = ORR_MS_NONE};
 }
 
+static void move_instant(orr_ms *at, orr_ms by_ms)
+{
+    *at = *at == ORR_MS_NONE ? ORR_MS_NONE : *at + by_ms;
+}
+
+void orr_row_extra_move(struct orr_row_extra *extra, orr_ms by_ms)
+{
+    move_instant(&extra->deadline_ms, by_ms);
+    move_instant(&extra->eligible_ms, by_ms);
+    move_instant(&extra->running_since_ms, by_ms);
+    move_instant(&extra->recorded_start_ms, by_ms);
+    move_instant(&extra->recorded_end_ms, by_ms);
+}
+
+void orr_workload_move(struct orr_workload *workload, orr_ms by_ms)
+{
+    for (uint32_t r = 0; r < workload->count; r++) {
+        workload->rows[r].submit_ms += by_ms;
+    }
+    for (uint32_t e = 0; e < workload->extra_count; e++) {
+        orr_row_extra_move(&workload->extras[e], by_ms);
+    }
+}
+
 struct orr_row *orr_workload_push(struct orr_workload *workload)
 {
     workload->rows = ORR_ROOM_FOR_ONE(workload->rows, workload->count, workload->capacity);

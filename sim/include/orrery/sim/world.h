@@ -221,8 +221,8 @@ enum orr_status orr_world_generate(const struct orr_scenario *scenario,
 bool *orr_world_conceivable(const struct orr_world *world, const struct orr_shapes *shapes,
                             const bool *least, const bool *gone, const bool *reserves);
 
-/* What time 0 of the clock is, ms since 1970 (UTC): the scenario's `start`, or where the first
- * trace has a calendar, its own; ORR_MS_NONE: neither. */
+/* What time 0 of the clock is, ms since 1970 (UTC): the scenario's `start`, or where traces state
+ * dates, the earliest time 0 of theirs; ORR_MS_NONE: neither. */
 orr_ms orr_world_clock_origin_ms(const struct orr_world *world,
                                  const struct orr_scenario *scenario);
 

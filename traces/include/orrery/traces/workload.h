@@ -143,6 +143,10 @@ void orr_workload_note(struct orr_workload *workload, const char *file, const ch
     ORR_PRINTF(3, 4);
 /* The extra record of a row, made with everything "not given" on first use. */
 struct orr_row_extra *orr_workload_extra(struct orr_workload *workload, struct orr_row *row);
+/* Every instant that an extra record states, or that all rows state, is so much later. The clock's
+ * origin stays as it is. */
+void orr_row_extra_move(struct orr_row_extra *extra, orr_ms by_ms);
+void orr_workload_move(struct orr_workload *workload, orr_ms by_ms);
 /* Stable sort by submit time. Notes it if the rows were not in order. */
 void orr_workload_sort(struct orr_workload *workload, const char *file);
 
