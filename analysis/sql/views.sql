@@ -346,7 +346,7 @@ reached AS ( -- a share is a long product: less than 1e-9 is rounding
 ),
 held AS (
   SELECT j.queue AS queue,
-         sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h
+         total(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h
   FROM v_placements AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r GROUP BY j.queue
 )
 SELECT q.name AS queue, q.gpu_quota AS quota_gpus, coalesce(f.jobs, 0) AS jobs,

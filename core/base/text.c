@@ -74,10 +74,9 @@ bool orr_parse_scaled(const char *text, size_t bytes, int64_t scale, int64_t *ou
         return false;
     }
     int64_t value;
-    __extension__ typedef __int128 wide; /* part * scale: up to 1e18 times a tebibyte */
-    wide fraction = (wide)part * scale;
+    orr_wide fraction = (orr_wide)part * scale; /* up to 1e18 times a tebibyte */
     int64_t rounded = (int64_t)(fraction / unit);
-    wide rest = 2 * (fraction % unit);
+    orr_wide rest = 2 * (fraction % unit);
     /* half up means towards plus infinity: -0.5 ms becomes 0 */
     if (negative ? rest > unit || (rest == unit && !exact) : rest >= unit) {
         rounded++;

@@ -344,12 +344,12 @@ static bool take_devices(struct devices *devices, const struct orr_ledger *ledge
 }
 
 /* What the queues held, as the series summed it up while the run went: mGPU x ms. */
-static int64_t held_in_series(const struct orr_run *run)
+static orr_wide held_in_series(const struct orr_run *run)
 {
-    int64_t sum = 0;
+    orr_wide sum = 0;
     for (uint32_t q = 0; q < run->fold.tree->count; q++) {
         const struct orr_fold_queue *queue = &run->fold.queues[q];
-        sum += queue->sum.allocated + queue->allocated * (run->end_ms - queue->at);
+        sum += queue->sum.allocated + (orr_wide)queue->allocated * (run->end_ms - queue->at);
     }
     return sum;
 }
@@ -363,7 +363,7 @@ static enum orr_status check_placements(const struct orr_run *run, struct orr_er
     const struct orr_cluster *cluster = ledger->world.cluster;
     struct devices devices = {.count = (size_t)cluster->node_count * cluster->max_gpus};
     enum orr_status status = ORR_OK;
-    int64_t series = held_in_series(run), record = 0;
+    orr_wide series = held_in_series(run), record = 0;
     devices.free_ms = orr_alloc(devices.count, sizeof *devices.free_ms);
     for (size_t d = 0; d < devices.count; d++) {
         devices.free_ms[d] = ORR_MS_NONE;
@@ -374,7 +374,7 @@ static enum orr_status check_placements(const struct orr_run *run, struct orr_er
         const struct orr_request *request =
             &ledger->world.shapes->shapes[spec->shape].groups[placement->group].request;
         orr_ms end = orr_account__end_of(run, placement);
-        record += (end - placement->since_ms) * mgpu_of(ledger, placement);
+        record += (orr_wide)(end - placement->since_ms) * mgpu_of(ledger, placement);
         if (!take_devices(&devices, ledger, placement, end, request)) {
             status = violated(run, err, "a device held twice, by job", placement->job,
                               placement->since_ms, placement->since_ms, end);
@@ -385,7 +385,8 @@ static enum orr_status check_placements(const struct orr_run *run, struct orr_er
     orr_free(devices.pool);
     return status != ORR_OK || series == record
                ? status
-               : violated(run, err, "queues held in", 0, run->end_ms, series, record);
+               : violated(run, err, "queues held in", 0, run->end_ms, (int64_t)series,
+                          (int64_t)record);
 }
 
 /* The outages of each node: first[n]..first[n + 1] of the list, in order of time. */

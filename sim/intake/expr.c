@@ -58,9 +58,9 @@ static bool eval_column(const struct expr *expr, struct expr_row *row, struct ex
 /* A number of seconds behind a time, in ms. */
 static bool to_ms(struct expr_row *row, const struct expr_value *value, orr_ms *out)
 {
-    const wide twice = (wide)value->num * 2000 + value->den, den = (wide)value->den * 2;
-    const wide ms = twice / den - (twice % den < 0);
-    if (ms > ((wide)1 << 60) || ms < -((wide)1 << 60)) {
+    const orr_wide twice = (orr_wide)value->num * 2000 + value->den, den = (orr_wide)value->den * 2;
+    const orr_wide ms = twice / den - (twice % den < 0);
+    if (ms > ((orr_wide)1 << 60) || ms < -((orr_wide)1 << 60)) {
         return expr_fail(row, "a time is out of range", "a time is out of range");
     }
     *out = (orr_ms)ms;
@@ -72,7 +72,7 @@ static bool eval_sum(const struct expr *expr, struct expr_row *row, struct expr_
 {
     const bool minus = expr->op == OP_SUBTRACT;
     if (a->kind == EXPR_TIME && b->kind == EXPR_TIME && minus) {
-        return expr__number(row, (wide)a->at - b->at, 1000, out);
+        return expr__number(row, (orr_wide)a->at - b->at, 1000, out);
     }
     if (a->kind == EXPR_TIME && b->kind != EXPR_TIME) {
         orr_ms ms = 0;
@@ -85,8 +85,8 @@ static bool eval_sum(const struct expr *expr, struct expr_row *row, struct expr_
     if (!expr__as_number(row, expr->args[0], a) || !expr__as_number(row, expr->args[1], b)) {
         return false;
     }
-    const wide left = (wide)a->num * b->den, right = (wide)b->num * a->den;
-    return expr__number(row, minus ? left - right : left + right, (wide)a->den * b->den, out);
+    const orr_wide left = (orr_wide)a->num * b->den, right = (orr_wide)b->num * a->den;
+    return expr__number(row, minus ? left - right : left + right, (orr_wide)a->den * b->den, out);
 }
 
 static bool eval_product(const struct expr *expr, struct expr_row *row, struct expr_value *a,
@@ -96,7 +96,7 @@ static bool eval_product(const struct expr *expr, struct expr_row *row, struct e
         return false;
     }
     if (expr->op == OP_TIMES) {
-        return expr__number(row, (wide)a->num * b->num, (wide)a->den * b->den, out);
+        return expr__number(row, (orr_wide)a->num * b->num, (orr_wide)a->den * b->den, out);
     }
     if (b->num == 0) {
         char reason[120];
@@ -104,7 +104,7 @@ static bool eval_product(const struct expr *expr, struct expr_row *row, struct e
                        expr__name(expr->args[1]));
         return expr_fail(row, reason, "%s", reason);
     }
-    return expr__number(row, (wide)a->num * b->den, (wide)a->den * b->num, out);
+    return expr__number(row, (orr_wide)a->num * b->den, (orr_wide)a->den * b->num, out);
 }
 
 static int compare_cells(struct orr_cell a, struct orr_cell b)
@@ -203,7 +203,7 @@ static bool eval_pair(const struct expr *expr, struct expr_row *row, struct expr
     switch (expr->op) {
     case OP_NEGATE:
         return expr__as_number(row, expr->args[0], &a) &&
-               expr__number(row, -(wide)a.num, a.den, out);
+               expr__number(row, -(orr_wide)a.num, a.den, out);
     case OP_ADD:
     case OP_SUBTRACT: return eval_sum(expr, row, &a, &b, out);
     case OP_TIMES:

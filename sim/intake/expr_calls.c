@@ -53,10 +53,10 @@ static bool rounded(const struct expr *call, struct expr_row *row, struct expr_v
     }
     if (out->kind == EXPR_NUMBER) { /* floor((2 num + up den) / (2 den)), up 0, 1; ceil as -floor */
         const bool ceil = twice_up == 2;
-        const wide num =
-            (ceil ? -(wide)out->num : (wide)out->num) * 2 + (twice_up == 1 ? (wide)out->den : 0);
-        const wide den = (wide)out->den * 2;
-        wide whole = num / den - (num % den < 0);
+        const orr_wide num = (ceil ? -(orr_wide)out->num : (orr_wide)out->num) * 2 +
+                             (twice_up == 1 ? (orr_wide)out->den : 0);
+        const orr_wide den = (orr_wide)out->den * 2;
+        orr_wide whole = num / den - (num % den < 0);
         whole = ceil ? -whole : whole;
         return expr__number(row, whole, 1, out);
     }
@@ -172,7 +172,7 @@ static bool call_span(const struct expr *call, struct expr_row *row, struct expr
     const char *at = text.at, *end = text.at + text.bytes;
     const char *dash = memchr(at, '-', text.bytes);
     int64_t days = 0, num, den;
-    wide seconds = 0;
+    orr_wide seconds = 0;
     bool good = true;
     if (dash != NULL) {
         good = orr_parse_i64(at, (size_t)(dash - at), &days) && days >= 0 && days < 1000000;
@@ -201,7 +201,7 @@ static bool call_span(const struct expr *call, struct expr_row *row, struct expr
         return expr_fail(row, "a time is not like 2-03:41:40",
                          "\"%s\" is not a time like 2-03:41:40", expr_show(text).text);
     }
-    return expr__number(row, seconds + (wide)days * 86400 * den, den, out);
+    return expr__number(row, seconds + (orr_wide)days * 86400 * den, den, out);
 }
 
 static bool call_given(const struct expr *call, struct expr_row *row, struct expr_value *out)

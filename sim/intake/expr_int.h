@@ -8,8 +8,6 @@
 
 #define ARGS_MAX 8
 
-__extension__ typedef __int128 wide;
-
 enum op {
     OP_NUMBER,
     OP_TEXT,
@@ -60,7 +58,7 @@ enum { EXPR_FUNCTIONS = 13 };
 extern const struct expr_function expr__functions[EXPR_FUNCTIONS];
 
 /* num / den, without a common factor; false where it leaves 64 bits. */
-bool expr__number(struct expr_row *row, wide num, wide den, struct expr_value *out);
+bool expr__number(struct expr_row *row, orr_wide num, orr_wide den, struct expr_value *out);
 /* -1, 0, 1; both are numbers. */
 int expr__compare(const struct expr_value *a, const struct expr_value *b);
 /* Texts become numbers where numbers are needed; no value stays none. */

@@ -35,20 +35,20 @@ bool expr_fail(struct expr_row *row, const char *reason, const char *format, ...
     return false;
 }
 
-static bool fits(wide value)
+static bool fits(orr_wide value)
 {
     return value <= INT64_MAX && value >= -INT64_MAX;
 }
 
-bool expr__number(struct expr_row *row, wide num, wide den, struct expr_value *out)
+bool expr__number(struct expr_row *row, orr_wide num, orr_wide den, struct expr_value *out)
 {
     if (den < 0) {
         num = -num;
         den = -den;
     }
-    wide a = num < 0 ? -num : num, b = den;
+    orr_wide a = num < 0 ? -num : num, b = den;
     while (b != 0) {
-        const wide rest = a % b;
+        const orr_wide rest = a % b;
         a = b;
         b = rest;
     }
@@ -106,7 +106,7 @@ bool expr_written_number(struct orr_cell text, char mark, int64_t *num, int64_t 
 bool expr_number(struct orr_cell text, int64_t *num, int64_t *den)
 {
     const char *at = text.at, *end = text.at + text.bytes;
-    wide value = 0, scale = 1;
+    orr_wide value = 0, scale = 1;
     int digits = 0;
     int64_t power = 0;
     const bool negative = at < end && *at == '-';
@@ -120,7 +120,7 @@ bool expr_number(struct orr_cell text, int64_t *num, int64_t *den)
         digits++;
         value = value * 10 + (*at - '0');
         scale = point ? scale * 10 : scale;
-        if (value > INT64_MAX || scale > (wide)1000000000000000000) {
+        if (value > INT64_MAX || scale > (orr_wide)1000000000000000000) {
             return false;
         }
     }
@@ -148,9 +148,9 @@ bool expr_number(struct orr_cell text, int64_t *num, int64_t *den)
     if (at != end || !fits(value) || !fits(scale)) {
         return false;
     }
-    wide a = value, b = scale;
+    orr_wide a = value, b = scale;
     while (b != 0) {
-        const wide rest = a % b;
+        const orr_wide rest = a % b;
         a = b;
         b = rest;
     }
@@ -167,7 +167,7 @@ bool expr_like(struct orr_cell text, const char *patterns)
 
 int expr__compare(const struct expr_value *a, const struct expr_value *b)
 {
-    const wide x = (wide)a->num * b->den, y = (wide)b->num * a->den;
+    const orr_wide x = (orr_wide)a->num * b->den, y = (orr_wide)b->num * a->den;
     return x < y ? -1 : x > y;
 }
 

@@ -47,7 +47,8 @@ static struct use use_between(const struct orr_world *world, const struct orr_ru
 static double energy_kwh(const struct orr_world *world, const struct orr_world_pool *pool,
                          const struct use *use)
 {
-    int64_t up_ms = 0, held_mgpu = 0;
+    int64_t up_ms = 0;
+    orr_wide held_mgpu = 0;
     double gpus = 0.0; /* of each of its nodes */
     for (uint32_t n = pool->first_node; n < pool->first_node + pool->node_count; n++) {
         up_ms += use->up_ms[n];

@@ -131,16 +131,16 @@ static void settle(struct orr_fold_queue *queue, orr_ms now)
         return;
     }
     queue->at = now;
-    queue->sum.allocated += queue->allocated * dt;
+    queue->sum.allocated += (orr_wide)queue->allocated * dt;
     if (queue->pending_jobs == 0 && queue->pending == 0) {
         return; /* demand is what is allocated: no debt either */
     }
-    queue->sum.pending += queue->pending * dt;
-    queue->sum.pending_jobs += queue->pending_jobs * dt;
+    queue->sum.pending += (orr_wide)queue->pending * dt;
+    queue->sum.pending_jobs += (orr_wide)queue->pending_jobs * dt;
     const struct debt debt = debt_of(queue);
-    queue->sum.debt += debt.all * dt;
-    queue->sum.debt_impossible += debt.impossible * dt;
-    queue->sum.debt_down += queue->down ? (debt.all - debt.impossible) * dt : 0;
+    queue->sum.debt += (orr_wide)debt.all * dt;
+    queue->sum.debt_impossible += (orr_wide)debt.impossible * dt;
+    queue->sum.debt_down += queue->down ? (orr_wide)(debt.all - debt.impossible) * dt : 0;
 }
 
 /* Somebody of the queue waits that can start. A job that grew and wants less now holds more than it
@@ -207,12 +207,20 @@ void orr_fold_down(struct orr_fold *fold, uint32_t shard, orr_ms now, int64_t mg
     }
 }
 
-static void note(struct orr_fold *fold, orr_ms at, struct orr_integrals *out)
+/* All integrals are up to `at`. */
+static void bring_up(struct orr_fold *fold, orr_ms at)
 {
     settle_shares(fold, at);
     take_shares(fold);
     for (uint32_t q = 0; q < fold->tree->count; q++) {
         settle(&fold->queues[q], at);
+    }
+}
+
+static void note(struct orr_fold *fold, orr_ms at, struct orr_integrals *out)
+{
+    bring_up(fold, at);
+    for (uint32_t q = 0; q < fold->tree->count; q++) {
         out[q] = fold->queues[q].sum;
     }
 }
@@ -235,7 +243,7 @@ static void note_end(struct orr_fold *fold, orr_ms at)
     }
 }
 
-void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more)
+void orr_fold__add(struct orr_integrals *sum, const struct orr_bucket *more)
 {
     sum->allocated += more->allocated;
     sum->pending += more->pending;
@@ -246,15 +254,27 @@ void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more)
     sum->share_excess += more->share_excess;
 }
 
-static struct orr_integrals minus(const struct orr_integrals *a, const struct orr_integrals *b)
+static struct orr_bucket between(const struct orr_integrals *a, const struct orr_integrals *b)
 {
-    return (struct orr_integrals){.allocated = a->allocated - b->allocated,
-                                  .pending = a->pending - b->pending,
-                                  .pending_jobs = a->pending_jobs - b->pending_jobs,
-                                  .debt = a->debt - b->debt,
-                                  .debt_impossible = a->debt_impossible - b->debt_impossible,
-                                  .debt_down = a->debt_down - b->debt_down,
-                                  .share_excess = a->share_excess - b->share_excess};
+    return (struct orr_bucket){.allocated = (int64_t)(b->allocated - a->allocated),
+                               .pending = (int64_t)(b->pending - a->pending),
+                               .pending_jobs = (int64_t)(b->pending_jobs - a->pending_jobs),
+                               .debt = (int64_t)(b->debt - a->debt),
+                               .debt_impossible =
+                                   (int64_t)(b->debt_impossible - a->debt_impossible),
+                               .debt_down = (int64_t)(b->debt_down - a->debt_down),
+                               .share_excess = b->share_excess - a->share_excess};
+}
+
+static struct orr_bucket joined(const struct orr_bucket *a, const struct orr_bucket *b)
+{
+    return (struct orr_bucket){.allocated = a->allocated + b->allocated,
+                               .pending = a->pending + b->pending,
+                               .pending_jobs = a->pending_jobs + b->pending_jobs,
+                               .debt = a->debt + b->debt,
+                               .debt_impossible = a->debt_impossible + b->debt_impossible,
+                               .debt_down = a->debt_down + b->debt_down,
+                               .share_excess = a->share_excess + b->share_excess};
 }
 
 static void note_deviation(struct orr_fold *fold, uint32_t bucket)
@@ -275,9 +295,8 @@ static void halve_buckets(struct orr_fold *fold)
         memmove(&fold->bucket_deviation[b * row], &fold->bucket_deviation[(2 * b + 1) * row],
                 row * sizeof *fold->bucket_deviation);
         for (uint32_t q = 0; q < count; q++) {
-            struct orr_integrals sum = fold->buckets[(size_t)(2 * b) * count + q];
-            orr_fold__add(&sum, &fold->buckets[(size_t)(2 * b + 1) * count + q]);
-            fold->buckets[(size_t)b * count + q] = sum;
+            const struct orr_bucket *pair = &fold->buckets[(size_t)(2 * b) * count + q];
+            fold->buckets[(size_t)b * count + q] = joined(&pair[0], &pair[count]);
         }
     }
     fold->bucket_count /= 2;
@@ -295,12 +314,11 @@ static void close_bucket(struct orr_fold *fold, orr_ms at)
             orr_realloc(fold->bucket_deviation, fold->bucket_capacity,
                         (fold->shard_count + (size_t)1) * sizeof *fold->bucket_deviation);
     }
-    struct orr_integrals *bucket = &fold->buckets[(size_t)fold->bucket_count * count];
-    note(fold, at, bucket);
+    struct orr_bucket *bucket = &fold->buckets[(size_t)fold->bucket_count * count];
+    bring_up(fold, at);
     for (uint32_t q = 0; q < count; q++) {
-        struct orr_integrals now = bucket[q];
-        bucket[q] = minus(&now, &fold->last_note[q]);
-        fold->last_note[q] = now;
+        bucket[q] = between(&fold->last_note[q], &fold->queues[q].sum);
+        fold->last_note[q] = fold->queues[q].sum;
     }
     note_deviation(fold, fold->bucket_count);
     fold->bucket_count++;

@@ -139,8 +139,9 @@ static struct window window_of(const struct orr_fold *fold, uint32_t queue)
 {
     const struct orr_integrals *a = &fold->window_start[queue], *b = &fold->window_end[queue];
     double allocated = (double)(b->allocated - a->allocated);
-    int64_t debt = b->debt - a->debt, impossible = b->debt_impossible - a->debt_impossible;
-    int64_t down = b->debt_down - a->debt_down;
+    const orr_wide debt = b->debt - a->debt;
+    const orr_wide impossible = b->debt_impossible - a->debt_impossible;
+    const orr_wide down = b->debt_down - a->debt_down;
     return (struct window){
         .allocated = allocated,
         .share = allocated + (b->share_excess - a->share_excess),
@@ -260,7 +261,7 @@ static void sum_lost(const struct orr_world *world, const struct orr_run *run,
 
 /* What jobs of each queue and kind held in the window, those that came before it too, mGPU x ms. */
 static void sum_held(const struct orr_world *world, const struct orr_run *run,
-                     const struct orr_summary *summary, int64_t *held)
+                     const struct orr_summary *summary, orr_wide *held)
 {
     for (uint32_t p = 0; p < run->ledger->placement_count; p++) {
         const struct orr_placement *placement = &run->ledger->placements[p];
@@ -375,7 +376,7 @@ static void list_queues(const struct orr_world *world, const struct orr_run *run
 {
     size_t groups = (size_t)world->queues.count * ORR_KIND_COUNT;
     double span = (double)(summary->window_end_ms - summary->window_start_ms);
-    int64_t *held = orr_zalloc(groups, sizeof *held);
+    orr_wide *held = orr_zalloc(groups, sizeof *held);
     sum_held(world, run, summary, held);
     summary->queues = orr_zalloc(groups, sizeof *summary->queues);
     for (size_t g = 0; g < groups; g++) {

@@ -13,7 +13,7 @@ static double demand_of(const struct orr_fold *fold, uint32_t batch)
     double sum = 0.0;
     for (uint32_t b = batch * BATCH; b < (batch + 1) * BATCH; b++) {
         for (uint32_t q = 0; q < fold->tree->count; q++) {
-            const struct orr_integrals *i = &fold->buckets[(size_t)b * fold->tree->count + q];
+            const struct orr_bucket *i = &fold->buckets[(size_t)b * fold->tree->count + q];
             sum += (double)i->allocated + (double)i->pending;
         }
     }

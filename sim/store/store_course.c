@@ -143,7 +143,7 @@ static enum orr_status write_series(sqlite3 *db, const struct orr_store_input *i
             start + fold->bucket_ms < in->run->end_ms ? start + fold->bucket_ms : in->run->end_ms;
         double length = end > start ? (double)(end - start) : 1.0;
         for (uint32_t q = 0; q < in->world->queues.count; q++) {
-            const struct orr_integrals *i = &fold->buckets[(size_t)b * in->world->queues.count + q];
+            const struct orr_bucket *i = &fold->buckets[(size_t)b * in->world->queues.count + q];
             if (in->world->queues.queues[q].child_count > 0) {
                 continue;
             }

@@ -15,14 +15,20 @@
 #include <orrery/sim/oracle.h>
 
 struct orr_integrals {
-    int64_t allocated;    /* mGPU x ms */
-    int64_t pending;      /* mGPU x ms */
-    int64_t pending_jobs; /* jobs x ms */
-    int64_t debt;         /* max(0, min(demand, quota) - allocated), mGPU x ms */
+    orr_wide allocated;    /* mGPU x ms */
+    orr_wide pending;      /* mGPU x ms */
+    orr_wide pending_jobs; /* jobs x ms */
+    orr_wide debt;         /* max(0, min(demand, quota) - allocated), mGPU x ms */
     /* parts of the debt: of what the queue could not hold on the empty cluster either; of the rest,
      * while nodes of its shard were down */
-    int64_t debt_impossible, debt_down;
+    orr_wide debt_impossible, debt_down;
     double share_excess; /* (entitled share - allocated), mGPU x ms */
+};
+
+/* The same over one bucket of the series, a small part of a run: there are many of them. */
+struct orr_bucket {
+    int64_t allocated, pending, pending_jobs, debt, debt_impossible, debt_down;
+    double share_excess;
 };
 
 struct orr_fold_queue {
@@ -47,7 +53,7 @@ struct orr_fold {
     struct orr_fold_queue *queues;                   /* per queue index; only leaves change */
     struct orr_integrals *window_start, *window_end; /* notes, per queue */
     struct orr_integrals *last_note;                 /* per queue, of the last bucket */
-    struct orr_integrals *buckets; /* bucket b of queue q at [b * tree->count + q] */
+    struct orr_bucket *buckets; /* bucket b of queue q at [b * tree->count + q] */
     /* deviation up to the end of bucket b: of shard s at [b * (shard_count + 1) + s], then of all
      */
     double *bucket_deviation;
@@ -69,8 +75,8 @@ struct orr_fold {
     struct orr_oracle oracle;
 };
 
-/* Adds one stretch of time to another. */
-void orr_fold__add(struct orr_integrals *sum, const struct orr_integrals *more);
+/* Adds a bucket to what was before it. */
+void orr_fold__add(struct orr_integrals *sum, const struct orr_bucket *more);
 
 /* A capacity for each shard, at least one. Series and shares begin at the origin; changes before it
  * are of a run that begins from a state, and are in the integrals alone. */

@@ -12,6 +12,9 @@
 #include <stdint.h>
 
 typedef int64_t orr_ms; /* a time or a duration, milliseconds */
+/* Products that 64 bits do not hold: GPU time of a queue (100,000 GPUs for three years), exact
+ * decimals. */
+__extension__ typedef __int128 orr_wide;
 
 #define ORR_MS_NEVER     INT64_MAX  /* later than anything */
 #define ORR_MS_NONE      INT64_MIN  /* not known, not given */
