@@ -21,6 +21,10 @@ static double mean_of(const double *values, uint32_t count)
     return n > 0 ? sum / n : (double)NAN;
 }
 
+/* Values that are one number but for the last digits of a double, such as 70.001 - 60.001 and
+ * 71.003 - 61.003, deviate by no more than this part of what they are made of. */
+static const double rounding = 1e-12;
+
 /* Fieller's interval of other / base: |other - r base| <= t times its standard error, which is
  * a r^2 - 2 b r + c <= 0. Ratios below 0 cannot be. */
 static void part_interval(double t, struct orr_paired *paired)
@@ -136,7 +140,7 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
                                 .part_high = (double)NAN,
                                 .p = (double)NAN,
                                 .effect = (double)NAN};
-    double base_sum = 0, other_sum = 0, mean = 0, squares = 0;
+    double base_sum = 0, other_sum = 0, mean = 0, squares = 0, largest = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (!isfinite(base[i]) || !isfinite(other[i])) {
             continue;
@@ -148,6 +152,7 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
         squares += from_mean * (difference - mean);
         base_sum += base[i];
         other_sum += other[i];
+        largest = fmax(largest, fmax(fabs(base[i]), fabs(other[i])));
     }
     if (paired.n == 0) { /* which of them has no value is worth knowing */
         paired.base_mean = mean_of(base, count);
@@ -161,10 +166,11 @@ struct orr_paired orr_paired_t(const double *base, const double *other, uint32_t
         return paired;
     }
     const double variance = squares / (paired.n - 1.0);
+    const bool alike = sqrt(variance) <= rounding * largest;
     uint32_t pairs;
     paired.errors = sum_squares(base, other, count, paired.base_mean, paired.other_mean, &pairs);
     scale(&paired.errors, 1 / (pairs - 1.0) / pairs);
-    paired.errors.difference = sqrt(variance / paired.n);
+    paired.errors.difference = alike ? 0 : sqrt(variance / paired.n);
     conclude(level, !any_below_nothing(base, other, count), &paired);
     return paired;
 }
@@ -308,7 +314,9 @@ void orr_paired_drawn(const double *base, const double *other, uint32_t count, d
     paired->errors = sum_squares(base, other, count, base_mean, other_mean, &known);
     struct orr_paired_errors *errors = &paired->errors;
     scale(errors, paired->n / (paired->n - 1.0) / (known - 1.0));
-    errors->difference = sqrt(fmax(0, errors->base - 2 * errors->both + errors->other));
+    const double variance = errors->base - 2 * errors->both + errors->other;
+    const bool alike = variance <= rounding * (errors->base + errors->other);
+    errors->difference = alike ? 0 : sqrt(variance);
     conclude(level, !any_below_nothing(base, other, count), paired);
 }
 

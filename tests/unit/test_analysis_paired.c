@@ -54,6 +54,27 @@ static void t__takes_equal_differences(void **state)
     assert_true(shifted.p == 0.25 && shifted.low >= 1 && shifted.high <= 1); /* 2 of 2^3 signs */
 }
 
+/* Times in seconds are thousandths, which no double holds: that their differences are not one in
+ * the last digit is no scale for t. */
+static void t__takes_rounding_for_no_scale(void **state)
+{
+    enum { N = 4 };
+    const double base[N] = {60.001, 71.003, 86400.123, 0.017};
+    double more[N], blocks[N];
+    struct orr_paired drawn = {.n = N, .difference = 3.001};
+    (void)state;
+    for (uint32_t i = 0; i < N; i++) {
+        more[i] = base[i] + 3.001;
+        blocks[i] = 2 * base[i] - base[i] + 3.001;
+    }
+    const struct orr_paired shifted = orr_paired_t(base, more, N, 0.95);
+    assert_true(shifted.p == 0.125 && shifted.high - shifted.low <= 1e-9);
+    orr_paired_drawn(base, blocks, N, 0.95, &drawn);
+    assert_true(drawn.p == 0.125);
+    more[3] += 1e-6; /* a difference of its own, however small */
+    assert_true(orr_paired_t(base, more, N, 0.95).p < 0.125);
+}
+
 static struct orr_paired readings(const double *base, const double *other, uint32_t count)
 {
     struct orr_reading a[8], b[8];
@@ -334,6 +355,7 @@ int main(void)
         cmocka_unit_test(t__gives_students_sleep_data),
         cmocka_unit_test(t__says_nothing_of_too_little),
         cmocka_unit_test(t__takes_equal_differences),
+        cmocka_unit_test(t__takes_rounding_for_no_scale),
         cmocka_unit_test(intervals__move_to_another_level),
         cmocka_unit_test(readings__count_what_is_not_reached),
         cmocka_unit_test(readings__that_are_lost_are_tested_by_their_signs),
