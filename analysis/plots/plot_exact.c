@@ -54,21 +54,6 @@ static void course_step(const struct orr_course *course, orr_ms from, orr_ms to,
     }
 }
 
-static void jobs_fill(struct orr_plot *plot, const struct orr_plot_table *table,
-                      const struct orr_course *course)
-{
-    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__jobs_steps);
-    while (orr_results_step(&plot->in, row)) {
-        const uint32_t q = orr_course_named(course, (const char *)sqlite3_column_text(row, 0));
-        const bool last = sqlite3_column_type(row, 2) == SQLITE_NULL;
-        if (q != ORR_NONE) {
-            value_spread(plot, table, ORR_PLOT_JOBS, course->ids[q], sqlite3_column_int64(row, 1),
-                         last ? table->to : sqlite3_column_int64(row, 2),
-                         sqlite3_column_double(row, 3));
-        }
-    }
-}
-
 static void shares_fill(struct orr_plot *plot, struct orr_plot_table *table)
 {
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__share_means);
@@ -93,7 +78,6 @@ void orr_plot__table_exact(struct orr_plot *plot, struct orr_plot_table *table)
     orr_course_open(&plot->in, &course);
     orr_course_walk(&plot->in, &course, table->from,
                     table->to < plot->run.end ? table->to : plot->run.end, course_step, &exact);
-    jobs_fill(plot, table, &course);
     orr_course_close(&course);
     shares_fill(plot, table);
 }

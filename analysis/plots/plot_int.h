@@ -197,8 +197,10 @@ uint32_t orr_plot__wrap(struct orr_plot *plot, const char *text, double letters)
 /* plot_table.c: the table `series`, joined to as many buckets as a picture has room for. */
 enum orr_plot_value { /* GPUs, but for JOBS; means over a bucket */
                       ORR_PLOT_ALLOCATED,
-                      ORR_PLOT_PENDING,
+                      ORR_PLOT_PENDING, /* asked for and not allocated, by jobs that run too */
+                      /* jobs that wait, and what these ask for; 0 before orr_plot__table_waits */
                       ORR_PLOT_JOBS,
+                      ORR_PLOT_WAITING,
                       ORR_PLOT_SHARE,
                       ORR_PLOT_POLICY_SHARE,
                       ORR_PLOT_OVER,  /* allocated above the fair share ... */
@@ -231,6 +233,10 @@ struct orr_plot_peaks;
 /* Fills in what queues were owed, exact, and not from the means of `series`; `peaks` (may be NULL),
  * open over the table's buckets, takes what all of them were owed together. */
 void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table,
+                           struct orr_plot_peaks *peaks);
+/* Fills in which jobs wait and what they ask for, exact (v_queue_depth); `peaks` (may be NULL):
+ * two, opened here, take how many jobs and how many GPUs of all queues that is at most. */
+void orr_plot__table_waits(struct orr_plot *plot, struct orr_plot_table *table,
                            struct orr_plot_peaks *peaks);
 /* The most that the queues of each slot held together at any moment; `peaks`: one a slot, opened
  * here. */

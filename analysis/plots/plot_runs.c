@@ -42,7 +42,7 @@ static double jobs(const struct orr_plot *run, const struct orr_plot_table *tabl
 static double asked(const struct orr_plot *run, const struct orr_plot_table *table, uint32_t bucket)
 {
     (void)run;
-    return orr_plot__total(table, ORR_PLOT_PENDING, bucket);
+    return orr_plot__total(table, ORR_PLOT_WAITING, bucket);
 }
 
 static double jain(const struct orr_plot *run, const struct orr_plot_table *table, uint32_t bucket)
@@ -80,16 +80,20 @@ static double debt_so_far(const struct orr_plot *run, const struct orr_plot_tabl
     return sum;
 }
 
+/* Fills in what the table of a run has not by itself. */
+typedef void fill_fn(struct orr_plot *run, struct orr_plot_table *table,
+                     struct orr_plot_peaks *peaks);
+
 /* False if no run has anything in this part. */
 static bool tables_open(struct orr_plot *to, struct orr_plot *runs, struct orr_plot_table *tables,
-                        bool debts, bool exact)
+                        fill_fn *fill, bool exact)
 {
     bool any = false;
     orr_ms longest = 0;
     for (uint32_t i = 0; i < to->among; i++) {
         const bool some = orr_plot__table_open(&runs[i], &tables[i], 1, exact);
-        if (some && debts) {
-            orr_plot__table_debts(&runs[i], &tables[i], NULL);
+        if (some && fill != NULL) {
+            fill(&runs[i], &tables[i], NULL);
         }
         tables[i].buckets = some ? tables[i].buckets : 0;
         longest = tables[i].bucket_ms > longest ? tables[i].bucket_ms : longest;
@@ -213,11 +217,11 @@ static bool is_above_0(const struct orr_plot *to, const struct orr_plot_table *t
 }
 
 static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *what,
-                        const struct panel panels[2], bool debts, const char *none)
+                        const struct panel panels[2], fill_fn *fill, const char *none)
 {
     const bool dumb = to->term == ORR_PLOT_DUMB;
     struct orr_plot_table *tables = orr_zalloc(to->among, sizeof *tables);
-    const bool any = tables_open(to, runs, tables, debts, !panels[0].index);
+    const bool any = tables_open(to, runs, tables, fill, !panels[0].index);
     orr_ms from = 0, end = 0;
     char both[160]; /* text has no labels beside the axes */
     (void)snprintf(both, sizeof both, "%s (above), %s", panels[0].label, panels[1].label);
@@ -246,8 +250,8 @@ static void panels_draw(struct orr_plot *to, struct orr_plot *runs, const char *
 void orr_plot__runs_depth(struct orr_plot *to, struct orr_plot *runs)
 {
     static const struct panel panels[2] = {{"jobs that wait", jobs, false, ORR_PLOT_JOBS},
-                                           {"GPUs they ask for", asked, false, ORR_PLOT_PENDING}};
-    panels_draw(to, runs, "What waits", panels, false, "no job waited");
+                                           {"GPUs they ask for", asked, false, ORR_PLOT_WAITING}};
+    panels_draw(to, runs, "What waits", panels, orr_plot__table_waits, "no job waited");
 }
 
 void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs)
@@ -255,7 +259,7 @@ void orr_plot__runs_fairness(struct orr_plot *to, struct orr_plot *runs)
     static const struct panel panels[2] = {
         {"Jain index", jain, true, ORR_PLOT_OVER},
         {"share deviation in %", deviation, false, ORR_PLOT_OVER}};
-    panels_draw(to, runs, "Fairness: allocation against fair share", panels, false,
+    panels_draw(to, runs, "Fairness: allocation against fair share", panels, NULL,
                 "no job was submitted");
 }
 
@@ -264,8 +268,8 @@ void orr_plot__runs_debt(struct orr_plot *to, struct orr_plot *runs)
     static const struct panel panels[2] = {
         {"GPUs not held", debt_of, false, ORR_PLOT_DEBT},
         {"GPU-h in the window", debt_so_far, false, ORR_PLOT_DEBT}};
-    panels_draw(to, runs, "Quota debt: asked for within the quota and not held", panels, true,
-                "no queue waited while it held less than its quota");
+    panels_draw(to, runs, "Quota debt: asked for within the quota and not held", panels,
+                orr_plot__table_debts, "no queue waited while it held less than its quota");
 }
 
 static bool alike_capacity(const struct orr_plot *to, const struct orr_plot_table *tables)
@@ -293,7 +297,7 @@ void orr_plot__runs_allocation(struct orr_plot *to, struct orr_plot *runs)
 {
     const bool dumb = to->term == ORR_PLOT_DUMB;
     struct orr_plot_table *tables = orr_zalloc(to->among, sizeof *tables);
-    const bool any = tables_open(to, runs, tables, false, true);
+    const bool any = tables_open(to, runs, tables, NULL, true);
     orr_ms from = 0, end = 0;
     double top = 0, least = 0;
     orr_plot__start(to, (struct orr_plot_size){900, 500, 100, 30, false});

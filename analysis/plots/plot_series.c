@@ -53,32 +53,23 @@ void orr_plot__allocation(struct orr_plot *plot)
     orr_plot__table_close(&table);
 }
 
-static void load_peaks(struct orr_plot *plot, const struct orr_plot_table *table,
-                       struct orr_plot_peaks *peaks, const char *sql)
-{
-    orr_plot__peaks_open(peaks, table->from, table->to, table->bucket_ms);
-    orr_plot__peaks_load(plot, peaks, sql);
-}
-
-static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *table)
+static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *table,
+                         const struct orr_plot_peaks peaks[2])
 {
     uint32_t jobs = orr_plot__stack_rows(plot, table, ORR_PLOT_JOBS, false);
-    uint32_t gpus = orr_plot__stack_rows(plot, table, ORR_PLOT_PENDING, false);
+    uint32_t gpus = orr_plot__stack_rows(plot, table, ORR_PLOT_WAITING, false);
     uint32_t line = orr_plot__capacity_rows(plot, table);
-    struct orr_plot_peaks job_peaks, gpu_peaks;
-    load_peaks(plot, table, &job_peaks, orr_plots_sql__peak_jobs);
-    load_peaks(plot, table, &gpu_peaks, orr_plots_sql__peak_pending);
-    const uint32_t most_jobs = orr_plot__peaks_rows(plot, &job_peaks);
-    const uint32_t most_gpus = orr_plot__peaks_rows(plot, &gpu_peaks);
+    const uint32_t most_jobs = orr_plot__peaks_rows(plot, &peaks[0]);
+    const uint32_t most_gpus = orr_plot__peaks_rows(plot, &peaks[1]);
     orr_plot__panel_above(plot, table->slots.count + 2,
                           orr_plot__slots_letters(plot, table->slots));
     orr_plot__ylabel(plot, "jobs that wait", orr_plot__panel_height(plot));
-    orr_plot__panel_counts(plot, job_peaks.top);
+    orr_plot__panel_counts(plot, peaks[0].top);
     orr_plot__time_axis(plot, table->from, table->to, 8, false);
     orr_plot__window_marks(plot, table->from, table->to);
     orr_plot__stack_plot(plot, table, jobs, false);
     orr_plot__peaks_plot(plot, most_jobs, false);
-    const double top = gpu_peaks.top;
+    const double top = peaks[1].top;
     double capacity = orr_plot__capacity_top(table);
     bool near = capacity < top * 4;
     orr_plot__panel_below(plot);
@@ -88,8 +79,6 @@ static void depth_panels(struct orr_plot *plot, const struct orr_plot_table *tab
     orr_plot__time_axis(plot, table->from, table->to, 8, true);
     orr_plot__stack_plot(plot, table, gpus, false);
     orr_plot__peaks_plot(plot, most_gpus, false);
-    orr_plot__peaks_close(&job_peaks);
-    orr_plot__peaks_close(&gpu_peaks);
     if (near) {
         orr_plot__gp(plot, ", \\\n  ");
         orr_plot__data(plot, line);
@@ -116,16 +105,20 @@ static void depth_dumb(struct orr_plot *plot, const struct orr_plot_table *table
     orr_plot__gp(plot,
                  "\nunset title\nset key bottom outside center horizontal\nset size 1,0.52\n"
                  "set origin 0,0\nset ylabel 'GPUs'\nset yrange [0:%.9g]\n",
-                 orr_plot__stack_top(table, ORR_PLOT_PENDING) * 1.06 + 1e-6);
-    orr_plot__text_lines(plot, table, ORR_PLOT_PENDING);
+                 orr_plot__stack_top(table, ORR_PLOT_WAITING) * 1.06 + 1e-6);
+    orr_plot__text_lines(plot, table, ORR_PLOT_WAITING);
     orr_plot__gp(plot, "\nunset multiplot\n");
 }
 
 void orr_plot__depth(struct orr_plot *plot)
 {
     struct orr_plot_table table;
+    struct orr_plot_peaks peaks[2] = {{0}};
     bool any = orr_plot__table_open(plot, &table, 10, true);
     bool dumb = plot->term == ORR_PLOT_DUMB;
+    if (any) {
+        orr_plot__table_waits(plot, &table, peaks);
+    }
     char extra[60] = "";
     const long long nevers = (long long)orr_results_int(&plot->in, orr_plots_sql__nevers, 0);
     if (nevers > 0) {
@@ -140,8 +133,10 @@ void orr_plot__depth(struct orr_plot *plot)
     } else if (dumb) {
         depth_dumb(plot, &table);
     } else {
-        depth_panels(plot, &table);
+        depth_panels(plot, &table, peaks);
     }
+    orr_plot__peaks_close(&peaks[0]);
+    orr_plot__peaks_close(&peaks[1]);
     orr_plot__table_close(&table);
 }
 

@@ -34,17 +34,14 @@ double orr_plot__total(const struct orr_plot_table *table, enum orr_plot_value v
 }
 
 /* Integrals become means; the last bucket ends with the run. */
-static void table_divide(struct orr_plot_table *table, orr_ms run_end)
+static void value_divide(struct orr_plot_table *table, enum orr_plot_value value, orr_ms run_end)
 {
     const orr_ms end = table->to < run_end ? table->to : run_end;
     for (uint32_t b = 0; b < table->buckets; b++) {
         orr_ms start = table->from + (orr_ms)b * table->bucket_ms;
         orr_ms stop = start + table->bucket_ms < end ? start + table->bucket_ms : end;
-        const double length = stop > start ? (double)(stop - start) : 1;
-        for (int v = 0; v < ORR_PLOT_VALUES; v++) {
-            for (uint32_t s = 0; s < table->slots.count; s++) {
-                *orr_plot__cell(table, (enum orr_plot_value)v, s, b) /= length;
-            }
+        for (uint32_t s = 0; s < table->slots.count; s++) {
+            *orr_plot__cell(table, value, s, b) /= stop > start ? (double)(stop - start) : 1;
         }
     }
 }
@@ -240,14 +237,53 @@ void orr_plot__table_debts(struct orr_plot *plot, struct orr_plot_table *table,
     orr_course_walk(&plot->in, &course, table->from,
                     table->to < plot->run.end ? table->to : plot->run.end, debt_step, &debts);
     orr_course_close(&course);
-    for (uint32_t s = 0; s < table->slots.count; s++) {
-        for (uint32_t b = 0; b < table->buckets; b++) {
-            orr_ms start = table->from + (orr_ms)b * table->bucket_ms;
-            orr_ms end = table->to < plot->run.end ? table->to : plot->run.end;
-            orr_ms stop = start + table->bucket_ms < end ? start + table->bucket_ms : end;
-            *orr_plot__cell(table, ORR_PLOT_DEBT, s, b) /=
-                stop > start ? (double)(stop - start) : 1;
+    value_divide(table, ORR_PLOT_DEBT, plot->run.end);
+}
+
+/* A value of a queue goes into its slot, in `unit`, and where peaks are asked (`changes`) into what
+ * all queues have together. */
+static void wait_add(struct orr_plot_table *table, double *cells, orr_ms from, orr_ms to,
+                     double amount, double unit, struct orr_plot_changes *changes)
+{
+    orr_plot__table_spread(table, cells, from, to, amount / unit);
+    if (changes != NULL) { /* whole numbers, so that nothing is left where nobody waits */
+        orr_plot__change(changes, from, amount);
+        orr_plot__change(changes, to, -amount);
+    }
+}
+
+static void peaks_divide(struct orr_plot_peaks *peaks, double unit)
+{
+    for (uint32_t b = 0; b < peaks->buckets; b++) {
+        peaks->most[b] /= unit;
+    }
+    peaks->top /= unit;
+}
+
+void orr_plot__table_waits(struct orr_plot *plot, struct orr_plot_table *table,
+                           struct orr_plot_peaks *peaks)
+{
+    static const enum orr_plot_value values[2] = {ORR_PLOT_JOBS, ORR_PLOT_WAITING};
+    static const double units[2] = {1, ORR_MGPU};
+    struct orr_plot_changes changes[2] = {{0}};
+    sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__depth_steps);
+    while (orr_results_step(&plot->in, row)) {
+        const uint32_t rank = orr_plot__rank(plot, sqlite3_column_int64(row, 0));
+        const orr_ms from = sqlite3_column_int64(row, 1), to = sqlite3_column_int64(row, 2);
+        for (int i = 0; rank != ORR_NONE && i < 2; i++) {
+            const uint32_t slot = orr_plot__slot(table->slots, rank);
+            wait_add(table, orr_plot__cell(table, values[i], slot, 0), from, to,
+                     sqlite3_column_double(row, 3 + i), units[i],
+                     peaks != NULL ? &changes[i] : NULL);
         }
+    }
+    for (int i = 0; i < 2; i++) {
+        value_divide(table, values[i], plot->run.end);
+    }
+    for (int i = 0; peaks != NULL && i < 2; i++) {
+        orr_plot__peaks_open(&peaks[i], table->from, table->to, table->bucket_ms);
+        orr_plot__peaks_sum(&peaks[i], &changes[i]);
+        peaks_divide(&peaks[i], units[i]);
     }
 }
 
@@ -334,7 +370,9 @@ bool orr_plot__table_open(struct orr_plot *plot, struct orr_plot_table *table, u
         table_fill(plot, table);
     }
     capacity_fill(plot, table);
-    table_divide(table, plot->run.end);
+    for (int v = 0; v < ORR_PLOT_VALUES; v++) {
+        value_divide(table, (enum orr_plot_value)v, plot->run.end);
+    }
     return true;
 }
 

@@ -66,24 +66,6 @@ FROM (
 GROUP BY at_ms
 ORDER BY at_ms;
 
--- name: peak_pending
--- GPUs that wait in all queues together from a time on.
-SELECT at_ms, sum(sum(change)) OVER (ORDER BY at_ms) / 1000.0
-FROM (
-  SELECT at_ms, pending_mgpu - lag(pending_mgpu, 1, 0) OVER (PARTITION BY queue ORDER BY at_ms) AS change
-  FROM v_queue_depth)
-GROUP BY at_ms
-ORDER BY at_ms;
-
--- name: peak_jobs
--- Jobs that wait in all queues together from a time on.
-SELECT at_ms, sum(sum(change)) OVER (ORDER BY at_ms)
-FROM (
-  SELECT at_ms, pending_jobs - lag(pending_jobs, 1, 0) OVER (PARTITION BY queue ORDER BY at_ms) AS change
-  FROM v_queue_depth)
-GROUP BY at_ms
-ORDER BY at_ms;
-
 -- name: run
 SELECT name, policy, status, clock_origin_ms, window_start_ms, window_end_ms, end_ms, capacity_mgpu,
   series_ms, (SELECT min(submit_ms) FROM job WHERE state > 0), (SELECT count(*) FROM job WHERE state > 0)
@@ -205,7 +187,7 @@ SELECT max(at_ms) FROM room;
 
 -- name: series_table
 SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu * s.ms) / 1000.0,
-  sum(s.pending_mgpu * s.ms) / 1000.0, sum(s.pending_jobs * s.ms), sum(s.share_mgpu * s.ms) / 1000.0,
+  sum(s.pending_mgpu * s.ms) / 1000.0, 0, 0, sum(s.share_mgpu * s.ms) / 1000.0,
   sum(s.policy_share_mgpu * s.ms) / 1000.0, sum(max(0, s.allocated_mgpu - s.share_mgpu) * s.ms) / 1000.0,
   sum(max(0, s.share_mgpu - s.allocated_mgpu) * s.ms) / 1000.0,
   0, 0, sum(max(0, o.gpu_quota) * s.ms)
@@ -214,9 +196,11 @@ JOIN v_owed AS o ON o.queue = s.queue AND o.from_ms <= s.at_ms AND coalesce(o.to
 WHERE s.at_ms >= ?1 AND s.at_ms < ?3
 GROUP BY 1, 2;
 
--- name: jobs_steps
-SELECT queue, at_ms, lead(at_ms) OVER (PARTITION BY queue ORDER BY at_ms), pending_jobs
-FROM v_queue_depth;
+-- name: depth_steps
+SELECT q.id, d.at_ms, lead(d.at_ms, 1, r.end_ms) OVER (PARTITION BY d.queue ORDER BY d.at_ms), d.pending_jobs, d.pending_mgpu
+FROM v_queue_depth AS d
+JOIN queue AS q ON q.name = d.queue
+CROSS JOIN run AS r;
 
 -- name: share_means
 SELECT queue, at_ms, share_mgpu / 1000.0, policy_share_mgpu / 1000.0

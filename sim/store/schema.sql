@@ -277,7 +277,7 @@ CREATE TABLE series(
   at_ms INTEGER NOT NULL,           -- start of the bucket
   queue INTEGER NOT NULL,           -- leaf
   allocated_mgpu REAL NOT NULL,
-  pending_mgpu REAL NOT NULL,       -- asked by jobs that wait
+  pending_mgpu REAL NOT NULL,       -- asked for and not held: by jobs that wait, and by those that run of the pods they lack
   pending_jobs REAL NOT NULL,
   share_mgpu REAL NOT NULL,         -- demand-capped weighted max-min share, by an oracle apart from the policy
   policy_share_mgpu REAL            -- the policy's own fair share (fair_share); NULL: it has none

@@ -8,7 +8,7 @@ endforeach()
 add_test(NAME study.totals COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/study/totals.sh $<TARGET_FILE:orrery>
   ${CMAKE_CURRENT_BINARY_DIR}/study ${PROJECT_SOURCE_DIR} evictions failures)
 add_test(NAME study.totals_others COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/study/totals.sh $<TARGET_FILE:orrery>
-  ${CMAKE_CURRENT_BINARY_DIR}/study_others ${PROJECT_SOURCE_DIR} foreign rounds idle services)
+  ${CMAKE_CURRENT_BINARY_DIR}/study_others ${PROJECT_SOURCE_DIR} foreign rounds idle elastic services)
 set_tests_properties(study.totals study.totals_others PROPERTIES LABELS quick TIMEOUT 300 SKIP_RETURN_CODE 77)
 # A run held at random times goes on in a forked process.
 add_executable(fork_times study/fork_times.c)

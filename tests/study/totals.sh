@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What figures and reports sum up over time is what the metrics say, on six scenarios: evictions, services,
-# failures, pods of another scheduler on nodes that fail, rounds, and one in which nothing waits. The figure's data are read where gnuplot is not found.
+# What figures and reports sum up over time is what the metrics say, on seven scenarios: evictions, services,
+# failures, pods of another scheduler on nodes that fail, rounds, one in which nothing waits, and jobs that run with
+# fewer pods than they ask for beside others that ask for memory of devices. The figure's data are read where gnuplot is not found.
 #
 #   totals.sh ORRERY WORK_DIR SOURCE_DIR [NAME...]: those of these scenarios (all)
 set -eu
@@ -9,7 +10,7 @@ set -eu
 orrery=$1 work=$2 source=$3
 . "$(dirname "$0")/../scratch.sh"
 shift 3
-wanted=" ${*:-evictions failures foreign rounds idle services} "
+wanted=" ${*:-evictions failures foreign rounds idle elastic services} "
 is_wanted() { case $wanted in *" $1 "*) ;; *) return 1 ;; esac; }
 
 near() { # WHAT A B: equal but for the digits that are printed
@@ -70,6 +71,10 @@ figures() {
         SELECT coalesce(max(m), 0) / 1000.0 FROM (SELECT sum(m) OVER (ORDER BY at) AS m FROM i)")"
     near 'figure allocation, GPU-s there' "$(block allocation 2 | area 2)" "$(query "SELECT total((coalesce(next, $end) - at_ms) * gpus_up) / 1000.0
         FROM (SELECT min(at_ms, $end) AS at_ms, gpus_up, min(lead(at_ms) OVER (PARTITION BY pool ORDER BY at_ms), $end) AS next FROM v_capacity)")"
+    rm -rf "$name-part"
+    PATH=$dir/none "$orrery" plot $name.db allocation --from 1d --to 30h -o "$name-part" -q 2>err || [ $? = 69 ] || fail "$name: plot of a part"
+    [ ! -f "$name-part/$name-allocation".dat ] || near 'figure allocation of a part, GPU-s held' "$(awk '/^#/ { b++; next } b == 1 && NF > 1' "$name-part/$name-allocation".dat | area 0)" \
+        "$(query "SELECT total(mgpu * max(0, min(coalesce(end_ms, $end), 108000000) - max(start_ms, 86400000))) / 1e6 FROM v_placements")"
     for what in 'jobs 1 4' 'mgpu 2 5'; do
         set -- $what
         unit=$([ "$1" = jobs ] && echo 1 || echo 1000)
@@ -250,7 +255,11 @@ YAML
 sed 's/gpus: 8/gpus: 11, foreign: {gpus: 3}/' failures.yaml >foreign.yaml
 { printf 'cluster: {pools: {p: {nodes: 6, gpus: 8}}}\nexecution: {round: 10m}\npolicy: fifo\n'; cat base.txt; } >rounds.yaml
 { printf 'cluster: {pools: {p: {nodes: 200, gpus: 8}}}\npolicy: fifo\n'; cat base.txt; } >idle.yaml
-for name in evictions failures foreign rounds idle; do
+{ printf 'cluster: {pools: {p: {nodes: 6, gpus: 8, gpu_memory: 80Gi}}}\npolicy: kai\n'; cat base.txt
+    printf -- '- {name: e, queue: a, generate: {template: elastic, arrivals: {per_day: 20}, duration: {exponential: {mean: 3h}}}}\n'
+    printf -- '- {name: m, queue: c, generate: {template: memory, arrivals: {per_day: 40}, duration: {exponential: {mean: 3h}}}}\n'
+    printf 'templates: {elastic: {pods: 8, min: 2, gpus_per_pod: 2}, memory: {gpu_memory: 30Gi}}\n'; } >elastic.yaml
+for name in evictions failures foreign rounds idle elastic; do
     is_wanted $name || continue
     "$orrery" run $name.yaml -o $name.db -q --no-progress --allow-loss 2>err || [ $? = 1 ] || fail "run $name: $(cat err)"
     holds
