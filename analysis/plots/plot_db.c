@@ -10,7 +10,6 @@ static void load_run(struct orr_plot *plot)
 {
     struct orr_plot_source *run = &plot->run;
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__run);
-    orr_ms first = 0;
     while (orr_results_step(&plot->in, row)) {
         run->name = orr_results_text(&plot->in, row, 0);
         run->policy = orr_results_text(&plot->in, row, 1);
@@ -22,12 +21,11 @@ static void load_run(struct orr_plot *plot)
         run->end = sqlite3_column_int64(row, 6);
         run->capacity_gpus = sqlite3_column_double(row, 7) / ORR_MGPU;
         run->series_ms = sqlite3_column_int64(row, 8);
-        first = sqlite3_column_int64(row, 9);
+        run->begin = sqlite3_column_int64(row, 9);
         run->jobs = sqlite3_column_int64(row, 10);
     }
-    run->first = first;
     run->series_ms = run->series_ms > 0 ? run->series_ms : 1;
-    run->zero = first >= 0 && first < run->end / 20 ? 0 : first;
+    run->zero = run->begin >= 0 && run->begin < run->end / 20 ? 0 : run->begin;
     run->end = run->end > run->zero ? run->end : run->zero + 1;
 }
 

@@ -32,8 +32,8 @@ struct orr_plot_source {
     char *name, *policy, *status;
     orr_ms origin; /* ms since 1970 of time 0, or ORR_MS_NONE */
     orr_ms window_start, window_end, end;
-    orr_ms first; /* submit */
-    orr_ms zero;  /* where the time axis starts: 0, or the first submit if that is far from 0 */
+    orr_ms begin; /* decisions begin: the first submit, or what the scenario states */
+    orr_ms zero;  /* where the time axis starts: 0, or the begin if that is far from 0 */
     double capacity_gpus;
     orr_ms series_ms;
     int64_t jobs;

@@ -397,7 +397,7 @@ sqlite3_stmt *orr_plot__of_jobs(struct orr_plot *plot, const char *sql)
 const char *orr_plot__which_jobs(const struct orr_plot *plot)
 {
     return orr_plot__is_part(plot)                    ? "those submitted in this part of it"
-           : plot->run.window_start > plot->run.first ? "those after the warm-up"
+           : plot->run.window_start > plot->run.begin ? "those after the warm-up"
                                                       : "";
 }
 
@@ -574,7 +574,7 @@ void orr_plot__window_marks(struct orr_plot *plot, orr_ms from, orr_ms to)
 {
     const orr_ms start = plot->run.window_start, end = plot->run.window_end;
     const orr_ms margin = (to - from) / 40;
-    const bool starts = start > plot->run.first && start > from + margin && start < to - margin;
+    const bool starts = start > plot->run.begin && start > from + margin && start < to - margin;
     const bool ends = end > from + margin && end < to - margin;
     const bool near = starts && ends && end - start < (to - from) / 4; /* the names would meet */
     if (plot->term == ORR_PLOT_DUMB) {

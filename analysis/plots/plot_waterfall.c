@@ -2,9 +2,9 @@
 /* plot_waterfall.c - waterfall: where the GPU time of the cluster went, from capacity to useful
  * work.
  *
- * Of a part of the run it ends with what was held, for losses are told by job and not by time. GPUs
- * are free while jobs wait as far as waiting jobs ask for them at that instant; why they were not
- * given is what `reasons` shows.
+ * Of a part of the run it ends with what was held, for losses are kept by cause for a job and not by
+ * time. GPUs are free while jobs wait as far as waiting jobs ask for them at that instant; why they
+ * were not given is what `reasons` shows.
  */
 #include "plot_int.h"
 #include "plots_sql.h"
@@ -57,6 +57,14 @@ static void changes_load(struct orr_plot *plot, struct changes *changes)
     }
 }
 
+/* Before the run begins there is nothing to be had, though an axis may begin at 0. */
+static void span_of(const struct orr_plot *plot, orr_ms *from, orr_ms *to)
+{
+    orr_plot__span(plot, from, to);
+    *from = *from > plot->run.begin ? *from : plot->run.begin;
+    *to = *to > *from ? *to : *from + 1;
+}
+
 /* GPU-hours held, free while they were asked for, down, and of nodes that were not there. */
 struct spent {
     double held, wanted, down, away;
@@ -68,7 +76,7 @@ static struct spent changes_sum(const struct orr_plot *plot, const struct change
     const int64_t capacity = (int64_t)(plot->run.capacity_gpus * ORR_MGPU + 0.5);
     uint32_t *order = orr_sort_index_by_i64(changes->at, changes->count);
     orr_ms now = 0, end = 0;
-    orr_plot__span(plot, &now, &end);
+    span_of(plot, &now, &end);
     struct change state = {0, 0, 0, 0};
     struct spent spent = {0, 0, 0, 0};
     for (uint32_t i = 0; i <= changes->count; i++) {
@@ -134,7 +142,7 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     orr_free(changes.at);
     orr_free(changes.by);
     orr_ms from = 0, to = 0;
-    orr_plot__span(plot, &from, &to);
+    span_of(plot, &from, &to);
     fall->capacity = plot->run.capacity_gpus * (double)(to - from) / 3600000.0;
     fall->capacity -= spent.away;
     fall->left = fall->capacity;

@@ -68,7 +68,7 @@ ORDER BY at_ms;
 
 -- name: run
 SELECT name, policy, status, clock_origin_ms, window_start_ms, window_end_ms, end_ms, capacity_mgpu,
-  series_ms, (SELECT min(submit_ms) FROM job WHERE state > 0), (SELECT count(*) FROM job WHERE state > 0)
+  series_ms, begin_ms, (SELECT count(*) FROM job WHERE state > 0)
 FROM run;
 
 -- name: queues
@@ -249,9 +249,20 @@ JOIN v_job_gpus AS n ON n.node = a.node
 CROSS JOIN run AS r;
 
 -- name: lost
-SELECT total(preempt), total(reclaim), total(consolidate), total(stale_gang), total(node_failure),
-  total(max_runtime), total(maintenance), total(pods_not_ready), total(waiting), total(checkpoint), total(restart), total(idle), total(slow)
-FROM job_time;
+-- Less what lay before the run begins, which is given: of each cause the same part as of all together, of what was slow
+-- or idle as much as is recorded there.
+WITH s AS (
+  SELECT part, mgpu_ms, mgpu_ms * (max(0, min(to_ms, r.begin_ms) - from_ms) * 1.0 / max(1, to_ms - from_ms)) AS given
+  FROM (SELECT 'lost' AS part, from_ms, to_ms, mgpu_ms FROM waste UNION ALL SELECT part, from_ms, to_ms, mgpu_ms FROM unused)
+  CROSS JOIN run AS r),
+  g AS (
+    SELECT 1 - coalesce(sum(given) FILTER (WHERE part = 'lost') / sum(mgpu_ms) FILTER (WHERE part = 'lost' AND mgpu_ms > 0), 0) AS lost,
+      total(given) FILTER (WHERE part = 'idle') AS idle, total(given) FILTER (WHERE part = 'slow') AS slow
+    FROM s)
+SELECT total(t.preempt) * g.lost, total(t.reclaim) * g.lost, total(t.consolidate) * g.lost, total(t.stale_gang) * g.lost,
+  total(t.node_failure) * g.lost, total(t.max_runtime) * g.lost, total(t.maintenance) * g.lost, total(t.pods_not_ready) * g.lost,
+  total(t.waiting) * g.lost, total(t.checkpoint) * g.lost, total(t.restart) * g.lost, total(t.idle) - g.idle, total(t.slow) - g.slow
+FROM g LEFT JOIN job_time AS t;
 
 -- How long jobs waited or took: jobs of services apart; of jobs that never could have started no curve tells, they are
 -- counted beside it. Those submitted from ?2 on and before ?3.

@@ -146,7 +146,7 @@ others() {
     done
     near 'figure share, GPU-s held' "$(printf '%s\n' "$shares" | awk '{ for (i = 1; i <= NF; i++) n += $i; printf "%.9g", n }')" "$held"
     data waterfall >/dev/null
-    near 'figure waterfall, GPU-h there' "$(block waterfall 1 | awk 'NR == 1 { print $5 }')" "$(awk -v a="$(query "SELECT capacity_mgpu * $end / 3.6e9 FROM run")" \
+    near 'figure waterfall, GPU-h there' "$(block waterfall 1 | awk 'NR == 1 { print $5 }')" "$(awk -v a="$(query "SELECT capacity_mgpu * ($end - begin_ms) / 3.6e9 FROM run")" \
         -v b="$(query "SELECT total(n.gpus * (coalesce(a.to_ms, $end) - a.from_ms)) / 3.6e6 FROM away AS a JOIN v_job_gpus AS n ON n.node = a.node")" 'BEGIN { printf "%.9g", a - b }')"
     [ "$(query 'SELECT count(*) FROM outage')" = 0 ] || near 'figure waterfall, GPU-h down' "$(block waterfall 1 | awk 'NR == 2 { print $5 }')" \
         "$(query "SELECT total(n.gpus * (coalesce(o.to_ms, $end) - o.from_ms)) / 3.6e6 FROM outage AS o JOIN v_job_gpus AS n ON n.node = o.node")"

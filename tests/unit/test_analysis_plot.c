@@ -107,7 +107,7 @@ static void figures__are_drawn_with_one_queue(void **state)
     assert_true(holds("one-wait-cdf.svg", "interactive"));
 }
 
-/* On a clock of their own that is far from 0 times count from the first submit. */
+/* On a clock of their own that is far from 0 times count from the begin. */
 static void figures__are_drawn_of_a_late_part_of_a_trace(void **state)
 {
     (void)state;
@@ -116,7 +116,8 @@ static void figures__are_drawn_of_a_late_part_of_a_trace(void **state)
     fixture_write("late.db", &fixture);
     assert_int_equal(sqlite3_open("late.db", &db), SQLITE_OK);
     fixture_exec(
-        db, "UPDATE run SET window_start_ms = window_start_ms + 4000000000,"
+        db, "UPDATE run SET begin_ms = begin_ms + 4000000000, window_start_ms = window_start_ms + "
+            "4000000000,"
             " window_end_ms = window_end_ms + 4000000000, end_ms = end_ms + 4000000000;"
             "UPDATE job SET submit_ms = submit_ms + 4000000000, start_ms = start_ms + 4000000000,"
             " last_start_ms = last_start_ms + 4000000000, end_ms = end_ms + 4000000000;"
