@@ -259,12 +259,28 @@ static void as_json(const struct floor *floor, FILE *out)
     orr_json_close(&json, '}');
 }
 
+const char *orr_explain__beside_run(struct orr_results *in, orr_ms at_ms, char out[90])
+{
+    const orr_ms end = orr_results_int(in, orr_explain_sql__run_end, at_ms);
+    const orr_ms first = orr_results_int(in, orr_explain_sql__first_submit, at_ms);
+    char clock[40];
+    out[0] = '\0';
+    if (at_ms > end) {
+        (void)snprintf(out, 90, ", after the run, which ended at %s",
+                       orr_results_when(in, end, clock));
+    } else if (at_ms < first) {
+        (void)snprintf(out, 90, ", before the first job, which came at %s",
+                       orr_results_when(in, first, clock));
+    }
+    return out;
+}
+
 enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, FILE *out,
                                   struct orr_err *err)
 {
     struct orr_results in;
     struct floor floor = {.at_ms = at_ms};
-    char clock[40], end[40];
+    char clock[40], beside[90];
     orr_results_open(&in, db_path, err);
     in.for_people = !json;
     if (in.status == ORR_OK) {
@@ -276,15 +292,8 @@ enum orr_status orr_explain_floor(const char *db_path, orr_ms at_ms, bool json, 
     if (in.status == ORR_OK && json) {
         as_json(&floor, out);
     } else if (in.status == ORR_OK) {
-        const orr_ms first = orr_results_int(&in, orr_explain_sql__first_submit, at_ms);
-        const bool over = at_ms > floor.end_ms, before = at_ms < first;
-        (void)fprintf(out, "At %s%s%s:\n", orr_results_when(&in, at_ms, clock),
-                      over     ? ", after the run, which ended at "
-                      : before ? ", before the first job, which came at "
-                               : "",
-                      over     ? orr_results_when(&in, floor.end_ms, end)
-                      : before ? orr_results_when(&in, first, end)
-                               : "");
+        (void)fprintf(out, "At %s%s:\n", orr_results_when(&in, at_ms, clock),
+                      orr_explain__beside_run(&in, at_ms, beside));
         say_holders(&floor, out);
         draw_nodes(&floor, out);
     }

@@ -147,10 +147,21 @@ static bool is_of_gpus(const char *figure)
     return !other;
 }
 
-static void without_gpus(struct orr_plot *plot, const char *figure, double gpus)
+/* Why a figure has nothing to show, where that lies in the run and not in what the figure is of.
+ * `floor` is of one time, and says itself that it is after the run. */
+static void without_cause(struct orr_plot *plot, const char *figure, double gpus)
 {
+    const struct orr_plot_source *run = &plot->run;
+    const struct orr_plot_options *options = plot->options;
+    const bool is_floor = strcmp(figure, "floor") == 0;
     if (gpus <= 0 && is_of_gpus(figure)) {
         orr_plot__nothing(plot, "the cluster has no GPUs");
+    } else if (run->took_no_time && (is_of_gpus(figure) || strcmp(figure, "depth") == 0)) {
+        orr_plot__nothing(plot, "the run took no time");
+    } else if (options->from_ms != ORR_MS_NONE && options->from_ms >= run->end && !is_floor) {
+        orr_plot__nothing(plot, "the run was over");
+    } else if (options->to_ms != ORR_MS_NONE && options->to_ms <= run->begin && !is_floor) {
+        orr_plot__nothing(plot, "the run had not begun");
     }
 }
 
@@ -190,7 +201,7 @@ enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options 
             break;
         }
         draws[at](&plot);
-        without_gpus(&plot, infos[at].name, plot.run.capacity_gpus);
+        without_cause(&plot, infos[at].name, plot.run.capacity_gpus);
         orr_plot__files_close(&plot, files, report, context);
         (void)goes_on(&plot, &absent);
     }
@@ -290,6 +301,8 @@ static void join_runs(struct orr_plot *to, struct orr_plot *runs, const struct o
     for (uint32_t i = 0; i < count; i++) {
         const struct orr_plot_source *run = &runs[i].run;
         to->run.zero = run->zero < to->run.zero ? run->zero : to->run.zero;
+        to->run.begin = run->begin < to->run.begin ? run->begin : to->run.begin;
+        to->run.took_no_time = to->run.took_no_time && run->took_no_time;
         to->run.end = run->end > to->run.end ? run->end : to->run.end;
         to->run.origin = run->origin == to->run.origin ? run->origin : ORR_MS_NONE;
         to->run.status = strcmp(run->status, "finished") != 0 ? run->status : to->run.status;
@@ -322,7 +335,7 @@ static void draw_runs(struct orr_plot *to, struct orr_plot *runs, orr_plot_repor
                 to->in.status = runs[i].in.status; /* its sentence is in the same err */
                 gpus += runs[i].run.capacity_gpus;
             }
-            without_gpus(to, draws_of_runs[f].name, gpus);
+            without_cause(to, draws_of_runs[f].name, gpus);
             orr_plot__files_close(to, files, report, context);
             (void)goes_on(to, absent);
         }

@@ -26,6 +26,7 @@ static void load_run(struct orr_plot *plot)
     }
     run->series_ms = run->series_ms > 0 ? run->series_ms : 1;
     run->zero = run->begin >= 0 && run->begin < run->end / 20 ? 0 : run->begin;
+    run->took_no_time = run->end <= run->begin;
     run->end = run->end > run->zero ? run->end : run->zero + 1;
 }
 

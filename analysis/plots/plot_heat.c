@@ -199,16 +199,20 @@ int orr_plot__heat_scale(const struct orr_plot_heat *heat)
     return 100;
 }
 
+const char *orr_plot__scale_offset(const struct orr_plot *plot)
+{
+    return orr_plot__narrow(plot)       ? " offset 0.7,0"
+           : plot->term == ORR_PLOT_PNG ? " offset 1.5,0" /* 50 % is wider than it counts */
+                                        : "";
+}
+
 void orr_plot__heat_image(struct orr_plot *plot, uint32_t block, int scale, const char *what,
                           const char *palette)
 {
     orr_plot__gp(plot,
                  "unset grid\nset border 15\nset palette defined (%s)\nset cbrange [0:%d]\n"
                  "set cbtics %g format '%%g %%%%'\nset cblabel '%s'%s\nunset key\nplot ",
-                 palette, scale, scale / 5.0, what,
-                 orr_plot__narrow(plot)       ? " offset 0.7,0"
-                 : plot->term == ORR_PLOT_PNG ? " offset 1.5,0" /* 50 % is wider than it counts */
-                                              : "");
+                 palette, scale, scale / 5.0, what, orr_plot__scale_offset(plot));
     orr_plot__data(plot, block);
     orr_plot__gp(plot, "using 1:2:3 with image\n");
 }

@@ -32,8 +32,9 @@ struct orr_plot_source {
     char *name, *policy, *status;
     orr_ms origin; /* ms since 1970 of time 0, or ORR_MS_NONE */
     orr_ms window_start, window_end, end;
-    orr_ms begin; /* decisions begin: the first submit, or what the scenario states */
-    orr_ms zero;  /* where the time axis starts: 0, or the begin if that is far from 0 */
+    orr_ms begin;      /* decisions begin: the first submit, or what the scenario states */
+    orr_ms zero;       /* where the time axis starts: 0, or the begin if that is far from 0 */
+    bool took_no_time; /* it ended as it began */
     double capacity_gpus;
     orr_ms series_ms;
     int64_t jobs;
@@ -510,6 +511,8 @@ void orr_plot__heat_away(struct orr_plot *plot, const struct orr_plot_heat *heat
 uint32_t orr_plot__heat_rows(struct orr_plot *plot, const struct orr_plot_heat *heat);
 /* The end of a scale on which the highest cell can be told from 0: 5, 10, 25, 50 or 100 %. */
 int orr_plot__heat_scale(const struct orr_plot_heat *heat);
+/* How far the label of a scale of colours stands off its numbers. */
+const char *orr_plot__scale_offset(const struct orr_plot *plot);
 /* `what` is the label of the scale, which ends at `scale` %; `palette` the colours of gnuplot's
  * "defined". */
 void orr_plot__heat_image(struct orr_plot *plot, uint32_t block, int scale, const char *what,

@@ -195,6 +195,7 @@ static void map_draw(struct orr_plot *plot, const struct map *map, struct orr_pl
     orr_plot__quote(plot, map->spreads->axes[map->y], 60, false);
     orr_plot__gp(plot, "\nset cblabel ");
     orr_plot__quote(plot, label, 100, false);
+    orr_plot__gp(plot, "%s", orr_plot__scale_offset(plot));
     /* viridis (van der Walt, Smith 2015): even in lightness, so it reads in grey as well */
     orr_plot__gp(plot,
                  "\nset palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 "

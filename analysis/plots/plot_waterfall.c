@@ -2,9 +2,9 @@
 /* plot_waterfall.c - waterfall: where the GPU time of the cluster went, from capacity to useful
  * work.
  *
- * Of a part of the run it ends with what was held, for losses are kept by cause for a job and not by
- * time. GPUs are free while jobs wait as far as waiting jobs ask for them at that instant; why they
- * were not given is what `reasons` shows.
+ * Of a part of the run it ends with what was held, for losses are kept by cause for a job and not
+ * by time. GPUs are free while jobs wait as far as waiting jobs ask for them at that instant; why
+ * they were not given is what `reasons` shows.
  */
 #include "plot_int.h"
 #include "plots_sql.h"
