@@ -172,19 +172,32 @@ static void say_reached(const struct orr_comparison *c, const struct orr_compare
                    verdict_of(m, p));
 }
 
+/* How many times: with two digits or more of what makes it other than 1. */
+static const char *times(double ratio, char out[32])
+{
+    const double apart = fabs(ratio - 1);
+    int digits = 3;
+    for (double least = 0.1; digits < 8 && apart > 0 && apart < least; least /= 10) {
+        digits++;
+    }
+    (void)snprintf(out, 32, "%.*g", digits, ratio);
+    return out;
+}
+
 /* Of times as long, which are no difference. */
 static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p, uint32_t metric,
                       uint32_t arm, char *text, size_t bytes)
 {
-    char range[100] = "no interval";
+    char range[140] = "no interval", low[32], high[32], mean[32];
     if (!isnan(p->low)) {
-        (void)snprintf(range, sizeof range, "%g %% interval %.3g to %.3g, n = %u, p = %.2g",
-                       100 * c->level, 1 + p->low, 1 + p->high, p->n, p->p);
+        (void)snprintf(range, sizeof range, "%g %% interval %s to %s, n = %u, p = %.2g",
+                       100 * c->level, times(1 + p->low, low), times(1 + p->high, high), p->n,
+                       p->p);
     }
     (void)snprintf(text, bytes,
-                   "%s: jobs that ended under both took %.3g times as long under %s as under %s "
+                   "%s: jobs that ended under both took %s times as long under %s as under %s "
                    "(geometric mean, job by job)%s; %s.",
-                   ORR_JCT_RATIO, p->other_mean, c->arms[arm].label, c->arms[0].label,
+                   ORR_JCT_RATIO, times(p->other_mean, mean), c->arms[arm].label, c->arms[0].label,
                    orr_paired_order(p) == 0 ? ", which may be chance"
                                             : verdict_of(&c->metrics[metric], p),
                    range);
