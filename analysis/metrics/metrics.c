@@ -353,13 +353,17 @@ const struct orr_metric_def orr_metric_table[] = {
      "all, under easy where the audit judges it",
      "the most that a job that overtook moved the start of the first in line"},
     {"cost", "price", LESS, 0, "cost", "all, pool, where a pool has a price",
-     "node-hours that were part of the cluster x price of a node-hour, in the window"},
+     "node-hours that were part of the cluster x price of a node-hour, of pools that have one, in "
+     "the window"},
     {"run_cost", "price", LESS, WHATIF, "cost of the run", "all, pool, where a pool has a price",
-     "node-hours that were part of the cluster x price of a node-hour, of the run"},
+     "node-hours that were part of the cluster x price of a node-hour, of pools that have one, of "
+     "the run"},
     {"cost_per_useful_gpu_h", "price/GPU-h", LESS, WHATIF | CARD_IF, "cost of a useful GPU-hour",
-     "all, where a pool has a price", "cost / useful GPU-hours, in the window, as in gpu_goodput"},
+     "all, where a pool has a price",
+     "cost / useful GPU-hours, in the window, as in gpu_goodput; nodes without a price are free"},
     {"energy_kwh", "kWh", LESS, 0, "energy", "all, pool, where a pool states its power",
-     "integral over nodes that are up of idle_power + (full_power - idle_power) x part of the "
+     "integral over nodes that are up, of pools that state them, of idle_power + (full_power - "
+     "idle_power) x part of the "
      "node's GPUs that is held (graces and other schedulers' pods included), in the window"},
     {"run_energy_kwh", "kWh", LESS, 0, "energy of the run",
      "all, pool, where a pool states its power", "energy_kwh of the run"},

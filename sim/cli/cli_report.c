@@ -515,11 +515,49 @@ static const char *whole_number(double value, char out[24])
     return out;
 }
 
+static bool is_priced(const struct orr_pool_summary *pool)
+{
+    return pool->priced;
+}
+
+static bool is_powered(const struct orr_pool_summary *pool)
+{
+    return pool->powered;
+}
+
+/* Where some pool that had nodes does not state what is summed up: of how many it is. */
+static const char *of_pools(const struct orr_summary *s,
+                            bool (*states)(const struct orr_pool_summary *), const char *what,
+                            char out[80])
+{
+    uint32_t with = 0, all = 0;
+    for (uint32_t p = 0; p < s->pool_count; p++) {
+        all += s->pools[p].nodes > 0 ? 1 : 0;
+        with += s->pools[p].nodes > 0 && states(&s->pools[p]) ? 1 : 0;
+    }
+    out[0] = '\0';
+    if (with < all) {
+        (void)snprintf(out, 80, " (of %u of %u pools, the rest state%s no %s)", with, all,
+                       all - with == 1 ? "s" : "", what);
+    }
+    return out;
+}
+
+static const char *per_useful(double value, char out[60])
+{
+    char number[24];
+    out[0] = '\0';
+    if (!isnan(value)) {
+        (void)snprintf(out, 60, ": %s a useful GPU-hour", ratio(value, number));
+    }
+    return out;
+}
+
 /* Only where nodes join or leave, or have a price or a power. */
 static void text_pools(const struct orr_summary *s, FILE *out)
 {
     uint64_t joined = 0, left = 0;
-    char a[24], b[24];
+    char a[24], b[24], pools[80], per[60];
     for (uint32_t p = 0; p < s->pool_count; p++) {
         joined += s->pools[p].joined;
         left += s->pools[p].left;
@@ -529,18 +567,15 @@ static void text_pools(const struct orr_summary *s, FILE *out)
                       (unsigned long long)joined, (unsigned long long)left, s->capacity_gpu_h);
     }
     if (s->priced) {
-        char per[24];
-        (void)fprintf(
-            out,
-            "cost        %s in the unit of the prices, in the window %s: %s a useful GPU-hour\n",
-            whole_number(s->run_cost, a), whole_number(s->cost, b),
-            ratio(s->cost_per_useful_gpu_h, per));
+        (void)fprintf(out, "cost        %s in the unit of the prices%s, in the window %s%s\n",
+                      whole_number(s->run_cost, a), of_pools(s, is_priced, "price", pools),
+                      whole_number(s->cost, b), per_useful(s->cost_per_useful_gpu_h, per));
     }
     if (s->powered) {
-        char per[24];
-        (void)fprintf(out, "energy      %s kWh, in the window %s: %s a useful GPU-hour\n",
-                      whole_number(s->run_energy_kwh, a), whole_number(s->energy_kwh, b),
-                      ratio(s->energy_kwh_per_useful_gpu_h, per));
+        (void)fprintf(out, "energy      %s kWh%s, in the window %s%s\n",
+                      whole_number(s->run_energy_kwh, a), of_pools(s, is_powered, "power", pools),
+                      whole_number(s->energy_kwh, b),
+                      per_useful(s->energy_kwh_per_useful_gpu_h, per));
     }
 }
 

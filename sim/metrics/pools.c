@@ -37,6 +37,7 @@ void orr_summary__pools(const struct orr_world *world, const struct orr_run *run
     for (uint32_t p = 0; p < world->pool_count; p++) {
         const struct orr_world_pool *pool = &world->pools[p];
         add_pool(pool, run, there_ms, run_ms, &summary->pools[p]);
+        summary->pools[p].priced = pool->price > 0.0;
         summary->priced = summary->priced || pool->price > 0.0;
         summary->cost += summary->pools[p].cost;
         summary->run_cost += summary->pools[p].run_cost;

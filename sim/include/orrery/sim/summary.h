@@ -202,6 +202,7 @@ struct orr_promises {   /* of backfilling; a study fills it in, for the audit ju
 
 struct orr_pool_summary {              /* of nodes, while they were part of the cluster */
     double node_h, run_node_h;         /* in the window, in the run */
+    bool priced;                       /* its nodes have a price; else nothing of these two */
     double cost, run_cost;             /* at the pool's price of a node for an hour */
     bool powered;                      /* its nodes state their power; else nothing of these two */
     double energy_kwh, run_energy_kwh; /* in the window, in the run */
