@@ -115,8 +115,8 @@ void orr_plot__fairness(struct orr_plot *plot)
     double jain = metric(plot, orr_plots_sql__jain);
     double off = metric(plot, orr_plots_sql__share_deviation);
     if (!isnan(jain) && !isnan(off)) {
-        (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f in the window", jain,
-                       off);
+        (void)snprintf(extra, sizeof extra, "Jain %.3f, share deviation %.3f in the %swindow", jain,
+                       off, orr_plot__is_part(plot) ? "whole " : "");
     }
     orr_plot__start(plot, orr_plot__panels_size(plot, 600, true));
     orr_plot__means_over(plot, table.bucket_ms, NULL);
@@ -186,6 +186,19 @@ static void debt_panels(struct orr_plot *plot, struct orr_plot_table *table,
     orr_plot__panel_close(plot);
 }
 
+/* GPU-hours that were owed in the window, as far as it is drawn. */
+static double debt_of(struct orr_plot *plot, const struct orr_plot_table *table)
+{
+    double sum = 0;
+    if (!orr_plot__is_part(plot)) {
+        return metric(plot, orr_plots_sql__quota_debt);
+    }
+    for (uint32_t b = 0; b < table->buckets; b++) {
+        sum += orr_plot__total(table, ORR_PLOT_DEBT_COUNTED, b) / 3600000.0;
+    }
+    return sum;
+}
+
 void orr_plot__debt(struct orr_plot *plot)
 {
     struct orr_plot_table table;
@@ -200,10 +213,11 @@ void orr_plot__debt(struct orr_plot *plot)
     for (uint32_t i = 0; i < plot->queue_count; i++) {
         quotas = quotas || plot->queues[i].quota_gpus > 0;
     }
-    double debt = metric(plot, orr_plots_sql__quota_debt);
+    double debt = any ? debt_of(plot, &table) : (double)NAN;
     if (!isnan(debt)) {
         (void)snprintf(extra, sizeof extra,
-                       debt < 1000 ? "%.3g GPU-h in the window" : "%.0f GPU-h in the window", debt);
+                       debt < 1000 ? "%.3g GPU-h in %s window" : "%.0f GPU-h in %s window", debt,
+                       orr_plot__is_part(plot) ? "this part of the" : "the");
     }
     orr_plot__start(plot, orr_plot__panels_size(plot, 560, true));
     orr_plot__means_over(plot, table.bucket_ms, "peaks");

@@ -315,7 +315,7 @@ awk '!/^#/ && NF == 4 && $1 > 600 && $1 < 7200 && ($3 > 0 || $4 > 0) { bad = 1 }
 
 # Numbers of the window say so in a figure of a part.
 "$orrery" plot long.db fairness --from 1h --to 2h --script -o long >out
-tr -d '\n' <long/long-fairness.gp | grep -q 'in the window' || fail "fairness of a part: $(grep '^heading' long/long-fairness.gp)"
+tr -d '\n' <long/long-fairness.gp | grep -q 'in the whole window' || fail "fairness of a part: $(grep '^heading' long/long-fairness.gp)"
 
 # On a terminal each queue of qq has a letter of its own. Figures of one run begin at its start, though the first job comes later.
 awk 'BEGIN { print "job,queue,submit_s,run_s,gpus,recorded_start_s"; for (i = 0; i < 200; i++) { s = 700 + 600 * i; print "j" i ",q" i % 3 "," s ",9000,4," s + 17 * i } }' >recorded.csv

@@ -229,6 +229,11 @@ holds() { # the run $name.db
         near 'figure debt, peak' "$(awk '/^#/ { b++; next } b == 1 && NF > 1 && $2 > m { m = $2 } END { print m + 0 }' debt.dat)" "$(query "$both $whole
             SELECT max(d) / 1000.0 FROM (SELECT sum(max(0, min(waits, CASE WHEN quota < 0 THEN waits ELSE quota - held END))) AS d FROM state GROUP BY t)")"
         near 'figure debt, GPU-hours at its end' "$(awk 'NF > 1 && $1 !~ /#/ { last = $NF } END { print last }' debt.dat)" "$debt"
+        rm -rf "$name-part"
+        PATH=$dir/none "$orrery" plot $name.db debt --from 1d --to 30h -o "$name-part" -q 2>err || [ $? = 69 ] || fail "$name: plot debt of a part"
+        [ ! -f "$name-part/$name-debt".dat ] || near 'figure debt, title of a part and its end' \
+            "$(sed "s/'\.\"\\\\n\"\.'/ /g; s/.* \([0-9.e+]*\) GPU-h in this part of the window.*/\1/p; d" "$name-part/$name-debt".gp)" \
+            "$(awk 'NF > 1 && $1 !~ /#/ { last = $NF } END { printf "%.3g", last }' "$name-part/$name-debt".dat)"
     fi
     "$orrery" report $name.db -o $name.html -q >/dev/null 2>err || fail "$name: report"
     report
