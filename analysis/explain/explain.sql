@@ -69,7 +69,9 @@ last(job, at) AS (
   SELECT c.job, max(c.rowid) FROM reason_change AS c JOIN waiting AS w ON w.job = c.job
   WHERE c.at_ms >= w.from_ms AND c.at_ms <= ?1 GROUP BY c.job
 )
-SELECT j.name, q.name, j.mgpu / 1000.0, w.from_ms, c.at_ms, r.code, r.words
+SELECT j.name, q.name,
+  coalesce((SELECT mgpu FROM wanted WHERE job = w.job AND at_ms <= ?1 ORDER BY rowid DESC LIMIT 1), j.mgpu) / 1000.0,
+  w.from_ms, c.at_ms, r.code, r.words
 FROM waiting AS w
 JOIN job AS j ON j.id = w.job
 JOIN queue AS q ON q.id = j.queue

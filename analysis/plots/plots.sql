@@ -47,11 +47,19 @@ JOIN e ON e.job = l.job
 WHERE c.job IS NULL;
 
 -- name: reasons
-SELECT replace(coalesce(i.reason, '?'), '-', ' ') AS reason, i.from_ms, i.to_ms, j.mgpu,
-  sum(j.mgpu / 1000.0 * (i.to_ms - i.from_ms)) OVER (PARTITION BY i.reason) AS weight
-FROM v_reason_intervals AS i
-JOIN job AS j ON j.id = i.job
-WHERE i.job NOT IN (SELECT job FROM never)
+-- A job whose pods come and go waits for those that it wants then.
+WITH want AS (
+  SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, mgpu FROM wanted),
+  i AS (
+    SELECT i.reason AS reason, max(i.from_ms, coalesce(w.from_ms, i.from_ms)) AS from_ms,
+      min(i.to_ms, coalesce(w.to_ms, i.to_ms)) AS to_ms, coalesce(w.mgpu, j.mgpu) AS mgpu
+    FROM v_reason_intervals AS i
+    JOIN job AS j ON j.id = i.job
+    LEFT JOIN want AS w ON w.job = i.job AND w.from_ms < i.to_ms AND w.to_ms > i.from_ms
+    WHERE i.job NOT IN (SELECT job FROM never))
+SELECT replace(coalesce(reason, '?'), '-', ' ') AS reason, from_ms, to_ms, mgpu,
+  sum(mgpu / 1000.0 * (to_ms - from_ms)) OVER (PARTITION BY reason) AS weight
+FROM i
 ORDER BY weight DESC, 1;
 
 -- name: nevers
@@ -223,14 +231,18 @@ SELECT min(at_ms), max(at_ms) FROM series;
 SELECT id, name FROM kind;
 
 -- name: pieces
+WITH want AS (
+  SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, mgpu FROM wanted)
 SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0, 0
 FROM v_placements AS p
 CROSS JOIN run AS r
 UNION ALL
-SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, j.mgpu, 0, 0
+SELECT max(p.from_ms, coalesce(w.from_ms, p.from_ms)), min(coalesce(p.to_ms, r.end_ms), coalesce(w.to_ms, 9e18)), 0,
+  coalesce(w.mgpu, j.mgpu), 0, 0
 FROM v_pending AS p
 JOIN job AS j ON j.id = p.job
 CROSS JOIN run AS r
+LEFT JOIN want AS w ON w.job = p.job AND w.from_ms < coalesce(p.to_ms, r.end_ms) AND w.to_ms > p.from_ms
 WHERE p.job NOT IN (SELECT job FROM never) -- what is free is of no use to them
 UNION ALL
 SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0, n.gpus * 1000, 0

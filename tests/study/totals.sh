@@ -46,6 +46,12 @@ both="CREATE TEMP TABLE a AS SELECT * FROM v_allocation; CREATE TEMP TABLE d AS 
 
 whole=$(printf '%s' "$lending" | sed 's/WHERE t >= window_start_ms AND u <= window_end_ms/WHERE 1/') # of all the run
 
+# Why jobs waited, and what for: a job whose pods come and go for those that it wants then.
+reasons_of_jobs="(SELECT i.job, i.words, max(i.from_ms, w.from_ms) AS from_ms, min(i.to_ms, w.to_ms) AS to_ms, w.mgpu FROM v_reason_intervals AS i
+    JOIN (SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, mgpu FROM wanted
+    UNION ALL SELECT id, -9e18, 9e18, mgpu FROM job WHERE id NOT IN (SELECT job FROM wanted)) AS w
+    ON w.job = i.job AND w.from_ms < i.to_ms AND w.to_ms > i.from_ms WHERE i.job NOT IN (SELECT job FROM never))"
+
 block() { # FIGURE NUMBER: the rows of one of its blocks
     awk -v n="$2" '/^#/ { b++; next } b == n && NF > 1' "$name-$1/$name-$1".dat
 }
@@ -85,11 +91,9 @@ figures() {
             SELECT coalesce(max(m), 0) * 1.0 / $unit FROM (SELECT total((SELECT pending_$1 FROM d WHERE d.queue = q.name AND d.at_ms <= t.t ORDER BY d.at_ms DESC LIMIT 1)) AS m
             FROM t CROSS JOIN queue AS q WHERE q.leaf GROUP BY t.t)")"
     done
-    near 'figure reasons, GPU-s waited' "$(block reasons 1 | area 0)" "$(query "SELECT total((i.to_ms - i.from_ms) * j.mgpu) / 1e6 FROM v_reason_intervals AS i
-        JOIN job AS j ON j.id = i.job WHERE j.id NOT IN (SELECT job FROM never)")"
+    near 'figure reasons, GPU-s waited' "$(block reasons 1 | area 0)" "$(query "SELECT total((to_ms - from_ms) * mgpu) / 1e6 FROM $reasons_of_jobs")"
     # what the thin lines are: the most that waited, was held or owed at any moment, the least that could have started
-    near 'figure reasons, peak' "$(block reasons 2 | most)" "$(query "WITH c AS (SELECT from_ms AS at, mgpu FROM v_reason_intervals JOIN job ON id = job
-        WHERE job NOT IN (SELECT job FROM never) UNION ALL SELECT to_ms, -mgpu FROM v_reason_intervals JOIN job ON id = job WHERE job NOT IN (SELECT job FROM never)),
+    near 'figure reasons, peak' "$(block reasons 2 | most)" "$(query "WITH c AS (SELECT from_ms AS at, mgpu FROM $reasons_of_jobs UNION ALL SELECT to_ms, -mgpu FROM $reasons_of_jobs),
         i AS (SELECT at, sum(mgpu) AS m FROM c GROUP BY at) SELECT coalesce(max(m), 0) / 1000.0 FROM (SELECT sum(m) OVER (ORDER BY at) AS m FROM i)")"
     for slot in 1 2 3; do
         near "figure share, peak of queue $slot" "$(block share $slot | awk '$6 > m { m = $6 } END { print m + 0 }')" "$(query "SELECT coalesce(max(allocated_mgpu), 0) / 1000.0
@@ -171,8 +175,8 @@ report() {
         near "report, card of ${card#* }" "$said" "$(query "SELECT value FROM metric WHERE name = '${card% "${card#* }"}' AND scope = 'all'")"
     done
     tr '\n' ' ' <$name.html | sed 's/.*<h3>What jobs waited for//; s/<\/tbody>.*//; s/<tr>/\n/g' | sed -n 's/.*<td[^>]*>\([^<]*\)<\/td><\/tr>.*/\1/p' | tr -cd '0-9.\n' >waited
-    [ "$(query 'SELECT count(*) FROM v_reason_intervals')" = 0 ] || near 'report, GPU-hours waited for' "$(awk '{ n += int($1 + 0.5) } END { print n + 0 }' waited)" "$(query "SELECT total(round(h)) FROM (SELECT sum((i.to_ms - i.from_ms) * j.mgpu) / 3.6e9 AS h
-        FROM v_reason_intervals AS i JOIN job AS j ON j.id = i.job GROUP BY i.words)")"
+    [ "$(query 'SELECT count(*) FROM v_reason_intervals')" = 0 ] || near 'report, GPU-hours waited for' "$(awk '{ n += int($1 + 0.5) } END { print n + 0 }' waited)" "$(query "SELECT total(round(h)) FROM (SELECT sum((to_ms - from_ms) * mgpu) / 3.6e9 AS h
+        FROM $reasons_of_jobs GROUP BY words)")"
     cut=$(tr '\n' ' ' <$name.html | grep -o '[0-9\xe2\x80\xaf]* attempts* w[a-z]* cut short' | head -n 1 | tr -cd '0-9')
     near 'report, attempts cut short' "${cut:-0}" "$(query 'SELECT count(*) FROM attempt')"
 }
