@@ -666,15 +666,17 @@ static void text_phases(const struct orr_summary *s, FILE *out)
     for (int p = 0; p < ORR_PHASE_COUNT; p++) {
         const struct orr_phase_summary *phase = &s->phases[p];
         const orr_ms length = phase->stretch.to_ms - phase->stretch.from_ms;
-        char took[24], held[24];
+        char took[24], share[24], held[60] = "";
+        if (!isnan(phase->gpu_occupancy)) {
+            (void)snprintf(held, sizeof held, "%s of GPU time was allocated, ",
+                           ratio(phase->gpu_occupancy, share));
+        }
         if (length > 0) {
-            (void)fprintf(
-                out,
-                "%-11s %s %s the window: %s of GPU time was allocated, %llu job%s "
-                "ended\n",
-                orr_phase_name((enum orr_phase)p), orr_format_rough(took, (double)length / 1000.0),
-                p == ORR_PHASE_WARMUP ? "before" : "after", ratio(phase->gpu_occupancy, held),
-                (unsigned long long)phase->finished, ORR_PLURAL(phase->finished));
+            (void)fprintf(out, "%-11s %s %s the window: %s%llu job%s ended\n",
+                          orr_phase_name((enum orr_phase)p),
+                          orr_format_rough(took, (double)length / 1000.0),
+                          p == ORR_PHASE_WARMUP ? "before" : "after", held,
+                          (unsigned long long)phase->finished, ORR_PLURAL(phase->finished));
         }
     }
 }
@@ -807,11 +809,12 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     }
     (void)fprintf(out, "slowdown    mean %s (bounded, 10 s); JCT mean %s\n", ratio(s->bsld_mean, a),
                   orr_format_rough(b, s->finish.jct.mean_s));
+    const bool of_cpus = isnan(s->gpu_occupancy) && !isnan(s->cpu_occupancy);
     (void)fprintf(out,
-                  "occupancy   %s of GPU time in the window was allocated; longest queue of the "
+                  "occupancy   %s of %s time in the window was allocated; longest queue of the "
                   "run %u job%s\n",
-                  ratio(s->gpu_occupancy, a), r->run->queue_len_max,
-                  ORR_PLURAL(r->run->queue_len_max));
+                  ratio(of_cpus ? s->cpu_occupancy : s->gpu_occupancy, a), of_cpus ? "CPU" : "GPU",
+                  r->run->queue_len_max, ORR_PLURAL(r->run->queue_len_max));
     text_phases(s, out);
     text_fairness(s, out);
     text_attained(r, out);
