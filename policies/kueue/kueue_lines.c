@@ -4,7 +4,8 @@
  *
  * Jobs whose pods share one verdict stand in one line: where the first of them finds no node, the
  * others find none until room is released, and are not looked at. Jobs of several kinds of pods,
- * with nodes of their own, or that are placed whole in one of several flavors stand apart. */
+ * with nodes of their own, or, under placement ideal, of fewer pods than they asked or in one of
+ * several flavors stand apart. */
 #include <string.h>
 
 #include "kueue_policy.h"
@@ -68,8 +69,7 @@ static bool comes_before(const struct kueue_run *run, const struct orr_view *vie
 
 static uint32_t line_of(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
-    const bool whole = run->params.placement == KUEUE_PLACE_IDEAL && run->spec.flavor_count > 1;
-    const uint32_t verdict = whole || view->shapes->shapes[view->specs[job].shape].group_count > 1
+    const uint32_t verdict = view->shapes->shapes[view->specs[job].shape].group_count > 1
                                  ? ORR_NONE
                                  : orr_kueue__verdict_of(run, view, job, 0);
     return verdict != ORR_NONE ? verdict : apart_of(run);

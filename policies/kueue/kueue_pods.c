@@ -117,13 +117,48 @@ static enum orr_reason place_group(struct kueue_run *run, const struct orr_view 
     return ORR_REASON_NONE;
 }
 
+static bool any_assigned(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    bool any = false;
+    for (uint32_t g = 0; g < view->shapes->shapes[view->specs[job].shape].group_count; g++) {
+        any = any || orr_kueue__is_assigned(run, job, g);
+    }
+    return any;
+}
+
+/* Under placement ideal: is its gang placed at once? */
+static bool is_whole(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    return run->params.placement == KUEUE_PLACE_IDEAL && !any_assigned(run, view, job) &&
+           !view->specs[job].scales && view->jobs[job].phase != ORR_JOB_RUNNING;
+}
+
+static bool has_all_granted(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    bool all = true;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        all = all && orr_kueue__pods_due(run, view, job, g) == shape->groups[g].count;
+    }
+    return all;
+}
+
+/* What finds no room for some pods says nothing of others that are fewer, and a gang that is placed
+ * whole asks more at once than one that gets lost pods again. */
+static bool shares_verdicts(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    return run->params.placement != KUEUE_PLACE_IDEAL ||
+           (run->spec.flavor_count == 1 && is_whole(run, view, job) &&
+            has_all_granted(run, view, job));
+}
+
 uint32_t orr_kueue__verdict_of(const struct kueue_run *run, const struct orr_view *view,
                                uint32_t job, uint32_t group)
 {
     const uint32_t *flavors = orr_kueue_held(run->kueue, run->jobs[job].workload)[group].flavors;
     const uint32_t lane = run->first_lane[view->specs[job].shape] + group;
     uint32_t flavor = ORR_NONE;
-    if (orr_kueue__is_assigned(run, job, group)) {
+    if (orr_kueue__is_assigned(run, job, group) || !shares_verdicts(run, view, job)) {
         return ORR_NONE;
     }
     for (uint32_t kind = 0; kind < run->spec.resource_count; kind++) {
@@ -186,10 +221,9 @@ static enum orr_reason place_narrowed(const struct kueue_run *run, const struct 
 static enum orr_reason place_whole(struct kueue_run *run, const struct orr_view *view,
                                    struct orr_txn *txn, uint32_t job)
 {
-    const bool alike = run->spec.flavor_count == 1;
+    const uint32_t shared = orr_kueue__verdict_of(run, view, job, 0);
     enum orr_reason own = ORR_REASON_NONE;
-    enum orr_reason *verdict =
-        alike ? &run->verdicts[run->first_lane[view->specs[job].shape]] : &own;
+    enum orr_reason *verdict = shared != ORR_NONE ? &run->verdicts[shared] : &own;
     if (*verdict == ORR_REASON_NONE && view->jobs[job].phase == ORR_JOB_PENDING) {
         *verdict = place_narrowed(run, view, txn, job);
     }
@@ -206,22 +240,11 @@ static void explain(const struct orr_view *view, struct orr_txn *txn, uint32_t j
     }
 }
 
-static bool any_assigned(const struct kueue_run *run, const struct orr_view *view, uint32_t job)
-{
-    bool any = false;
-    for (uint32_t g = 0; g < view->shapes->shapes[view->specs[job].shape].group_count; g++) {
-        any = any || orr_kueue__is_assigned(run, job, g);
-    }
-    return any;
-}
-
 static enum orr_reason try_job(struct kueue_run *run, const struct orr_view *view,
                                struct orr_txn *txn, uint32_t job)
 {
-    const bool whole = run->params.placement == KUEUE_PLACE_IDEAL &&
-                       !any_assigned(run, view, job) && !view->specs[job].scales &&
-                       view->jobs[job].phase != ORR_JOB_RUNNING;
-    return whole ? place_whole(run, view, txn, job) : place_job(run, view, txn, job);
+    return is_whole(run, view, job) ? place_whole(run, view, txn, job)
+                                    : place_job(run, view, txn, job);
 }
 
 /* Who came behind one that finds no node was not tried. Others behind it keep their reason: what it

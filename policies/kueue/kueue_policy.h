@@ -265,8 +265,9 @@ uint32_t orr_kueue__next_in_line(const struct kueue_run *run, const struct orr_v
 /* kueue_pods.c: where admitted jobs' pods go. */
 /* Are the pods of the group given nodes at admission? */
 bool orr_kueue__is_assigned(const struct kueue_run *run, uint32_t job, uint32_t group);
-/* Which verdict pods like those of the group share; ORR_NONE: they hold several flavors, and are
- * tried each time. */
+/* Which verdict pods like those of the group share; ORR_NONE: they are tried each time, as they
+ * hold several flavors, or, under placement ideal, are not all pods of a gang that is placed whole.
+ */
 uint32_t orr_kueue__verdict_of(const struct kueue_run *run, const struct orr_view *view,
                                uint32_t job, uint32_t group);
 void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *view,
