@@ -127,6 +127,14 @@ const uint64_t *orr_policy_nodes(const struct orr_policy *policy, void *state,
     return HAS(policy, nodes) ? policy->nodes(state, view, job) : NULL;
 }
 
+uint32_t orr_policy_grants(const struct orr_policy *policy, void *state,
+                           const struct orr_view *view, uint32_t job)
+{
+    const uint32_t lacks = orr_ledger_lacks(view->ledger, job);
+    const uint32_t granted = HAS(policy, grants) ? policy->grants(state, view, job) : lacks;
+    return granted < lacks ? granted : lacks;
+}
+
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params)
 {
     if (!orr_policy_able(policy, ORR_ABLE_STALE_GANGS)) {

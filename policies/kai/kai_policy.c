@@ -776,4 +776,5 @@ const struct orr_policy orr_policy_kai = {
     .watch = kai_watch,
     .failed = kai_failed,
     .starts_least = kai_starts_least,
+    .grants = orr_kai__grants,
 };

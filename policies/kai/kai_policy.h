@@ -59,6 +59,8 @@ struct orr_kai {
     bool strategies;  /* some nodes state one for MIG */
 };
 
+/* kai_reasons.c: of the pods that it lacks those that no quota keeps from it. */
+orr_policy_grants_fn orr_kai__grants;
 /* kai_reasons.c: after a cycle, why each job that waits does so, where its reason changed. */
 void orr_kai__explain_waiting(struct orr_kai *kai, const struct orr_view *view,
                               struct orr_txn *txn);

@@ -209,6 +209,32 @@ static bool passes_bound(const struct orr_kai *kai, const struct orr_view *view,
     return false;
 }
 
+/* A job that waits has a reason if a quota keeps it. One that runs grows pod by pod, within the
+ * quotas if it is not preemptible. */
+uint32_t orr_kai__grants(void *state, const struct orr_view *view, uint32_t job)
+{
+    const struct orr_kai *kai = state;
+    const struct orr_session *session = &kai->session;
+    const struct orr_shape *shape = &view->shapes->shapes[view->specs[job].shape];
+    const int64_t each = shape->gpus_mgpu / shape->tasks;
+    const bool bound = view->jobs[job].phase == ORR_JOB_RUNNING && !view->specs[job].preemptible &&
+                       kai->params.plugins.proportion;
+    uint32_t more = orr_ledger_lacks(view->ledger, job);
+    for (uint32_t q = bound ? view->specs[job].queue : ORR_NONE; q != ORR_NONE;
+         q = view->queues->queues[q].parent) {
+        const uint32_t in_session = kai->build.queue_of[q];
+        if (in_session == ORR_NONE) {
+            continue;
+        }
+        const double quota = session->shares[in_session].resource[ORR_SHARE_GPU].deserved;
+        const int64_t held = session->queues[in_session].held_nonpreemptible[ORR_SHARE_GPU];
+        while (more > 0 && quota >= 0.0 && (double)(held + more * each) / ORR_MGPU > quota) {
+            more--;
+        }
+    }
+    return more;
+}
+
 /* What shares devices counts for more on a node than in the attempt as a whole: is it a bound that
  * keeps it from every node? */
 static enum orr_reason bound_on_nodes(const struct orr_kai *kai, const struct orr_view *view,

@@ -679,6 +679,27 @@ static uint32_t kueue_narrows(void *state, const struct orr_view *view, uint32_t
     return orr_kueue__allowed(run, view, &orr_kueue_held(run->kueue, is->workload)[group], asked);
 }
 
+/* Pods that its workload was granted and that have no node; those of a slice that has quota, and
+ * waits for a place in the topology. */
+static uint32_t kueue_grants(void *state, const struct orr_view *view, uint32_t job)
+{
+    const struct kueue_run *run = state;
+    const struct kueue_job *is = &run->jobs[job];
+    const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
+    if (job >= run->known_jobs) {
+        return 0;
+    }
+    if (!is->admitted || is->evicting ||
+        (is->slice != ORR_NONE && orr_kueue_lacks_place(run->kueue, is->slice))) {
+        return orr_ledger_lacks(view->ledger, job);
+    }
+    int64_t more = 0;
+    for (uint32_t g = 0; g < groups; g++) {
+        more += orr_kueue__pods_due(run, view, job, g) - orr_kueue__pods_held(view, job, g);
+    }
+    return more > 0 ? (uint32_t)more : 0;
+}
+
 /* A quota is another: everybody in the tree is looked at again. */
 static void kueue_queue(void *state, const struct orr_view *view, uint32_t queue)
 {
@@ -787,4 +808,5 @@ const struct orr_policy orr_policy_kueue = {
     .bars = kueue_bars,
     .failed = kueue_failed,
     .narrows = kueue_narrows,
+    .grants = kueue_grants,
 };

@@ -124,6 +124,20 @@ static bool is_lacking(enum orr_reason reason)
            reason == ORR_REASON_REQ_NODE_NOT_AVAIL;
 }
 
+/* Of the pods that a job lacks: how many its policy may give it. */
+static uint32_t granted(const struct engine *engine, uint32_t job)
+{
+    return orr_policy_grants(engine->policy, engine->state, &engine->view, job);
+}
+
+/* Does its policy leave it fewer pods than it lacks? Those of one domain are given their nodes with
+ * their quota, and are tried as they ask. */
+static bool is_cut(const struct engine *engine, uint32_t job)
+{
+    return shape_of(engine, job)->span.required == 0 &&
+           granted(engine, job) < orr_ledger_lacks(engine->ledger, job);
+}
+
 /* Of a job that runs with fewer pods than it asks: how many its policy may add within the limits of
  * its queues, as far as GPUs go. */
 static uint32_t growth(const struct engine *engine, uint32_t job)
@@ -134,7 +148,7 @@ static uint32_t growth(const struct engine *engine, uint32_t job)
     int64_t each = shape->gpus_mgpu / shape->tasks;
     bool grows =
         orr_policy_hears_changes(orr_engine__policy_of(engine, job), &engine->world->specs[job]);
-    uint32_t more = grows ? orr_ledger_lacks(ledger, job) : 0;
+    uint32_t more = grows ? granted(engine, job) : 0;
     for (uint32_t q = engine->world->specs[job].queue; q != ORR_NONE;
          q = queues->queues[q].parent) {
         double limit = queues->queues[q].resources[ORR_SHARE_GPU].limit;
@@ -220,10 +234,13 @@ static bool place_job(struct engine *engine, uint32_t job, enum goal goal)
     uint32_t held = state->placed_tasks + state->leaving_tasks;
     bool runs = state->phase == ORR_JOB_RUNNING;
     if (engine->world->specs[job].scales) {
-        uint32_t all = runs ? growth(engine, job) : orr_ledger_lacks(engine->ledger, job);
+        uint32_t all = runs ? growth(engine, job) : granted(engine, job);
         uint32_t more =
             goal == GOAL_WHOLE || all == 0 ? all : orr_ledger_next_tasks(engine->ledger, job);
         return more > 0 && place_some(engine, job, more);
+    }
+    if (is_cut(engine, job) && goal == GOAL_WHOLE && !runs) {
+        return place_some(engine, job, granted(engine, job));
     }
     if (held == 0 && goal == GOAL_WHOLE) {
         return orr_place_all_as(NULL, engine->pools->trial, engine->ledger, job, shape) ==
@@ -315,7 +332,7 @@ static uint32_t least_nodes(const struct engine *engine, uint32_t job, enum goal
     const struct orr_node_type *type = orr_cluster_type(&engine->world->cluster, pool->first_node);
     int64_t lacking = -engine->ledger->shards[type->shard].idle_gpus;
     if (goal != GOAL_WHOLE || state->placed_tasks + state->leaving_tasks > 0 ||
-        engine->world->specs[job].scales || type->gpus == 0) {
+        engine->world->specs[job].scales || is_cut(engine, job) || type->gpus == 0) {
         return 1;
     }
     for (uint32_t g = 0; g < shape->group_count; g++) {

@@ -235,6 +235,13 @@ static const uint64_t *shards_nodes(void *state, const struct orr_view *view, ui
     return orr_policy_nodes(one->policy, one->state, &one->view, job);
 }
 
+static uint32_t shards_grants(void *state, const struct orr_view *view, uint32_t job)
+{
+    struct orr_engine_shards *shards = state;
+    struct instance *one = &shards->instances[view->queues->queues[view->specs[job].queue].shard];
+    return orr_policy_grants(one->policy, one->state, &one->view, job);
+}
+
 static void shards_watch(void *state, const struct orr_watcher *watcher)
 {
     struct orr_engine_shards *shards = state;
@@ -296,6 +303,7 @@ struct orr_engine_shards *orr_engine_shards_make(const struct orr_engine_shard *
                             .queue = shards_queue,
                             .narrows = shards_narrows,
                             .nodes = shards_nodes,
+                            .grants = shards_grants,
                             .abilities = ORR_ABLE_PARTS | (able ? ORR_ABLE_STALE_GANGS : 0) |
                                          (joins ? ORR_ABLE_JOINED : 0),
                             .audit = shards_audit,

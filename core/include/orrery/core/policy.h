@@ -317,6 +317,10 @@ typedef uint32_t orr_policy_narrows_fn(void *state, const struct orr_view *view,
  * is asked again; NULL: all. For a policy whose sets of nodes are no filters of the cluster. */
 typedef const uint64_t *orr_policy_nodes_fn(void *state, const struct orr_view *view, uint32_t job);
 
+/* How many of the tasks that a job lacks it may get by what the policy decided for the job, and by
+ * its quotas, as soon as there are nodes for them. */
+typedef uint32_t orr_policy_grants_fn(void *state, const struct orr_view *view, uint32_t job);
+
 /* For parameters that switch a law off: the laws that hold with these. */
 typedef uint32_t orr_policy_laws_fn(const void *params);
 
@@ -419,6 +423,7 @@ struct orr_policy {
     orr_policy_bars_of_fn *bars_of;           /* may be NULL: `bars` says it job by job */
     orr_policy_narrows_fn *narrows;           /* may be NULL: pods may use what they ask */
     orr_policy_nodes_fn *nodes;               /* may be NULL: so too */
+    orr_policy_grants_fn *grants;             /* may be NULL: all that they lack */
 };
 
 /* How long its rounds are; 0: it does not act in rounds. */
@@ -507,6 +512,9 @@ uint32_t orr_policy_narrows(const struct orr_policy *policy, void *state,
 /* NULL for a policy that leaves all nodes to its jobs. */
 const uint64_t *orr_policy_nodes(const struct orr_policy *policy, void *state,
                                  const struct orr_view *view, uint32_t job);
+/* All that the job lacks for a policy that does not say it, and never more. */
+uint32_t orr_policy_grants(const struct orr_policy *policy, void *state,
+                           const struct orr_view *view, uint32_t job);
 /* How long it leaves gangs that run below their minimum, 0 for policies that do not see to them:
  * those are evicted at once. */
 orr_ms orr_policy_stale_grace_ms(const struct orr_policy *policy, const void *params);
