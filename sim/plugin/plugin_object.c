@@ -175,6 +175,19 @@ static void guard_watch(void *state, const struct orr_watcher *watcher)
     GUARDED_VOID(g->object, "watch", g->object->own->watch(g->state, watcher));
 }
 
+static uint32_t guard_narrows(void *state, const struct orr_view *view, uint32_t job,
+                              uint32_t group)
+{
+    const struct guarded *g = state;
+    GUARDED(uint32_t, g->object, "narrows", g->object->own->narrows(g->state, view, job, group));
+}
+
+static uint32_t guard_grants(void *state, const struct orr_view *view, uint32_t job)
+{
+    const struct guarded *g = state;
+    GUARDED(uint32_t, g->object, "grants", g->object->own->grants(g->state, view, job));
+}
+
 static enum orr_status guard_check(const void *params, struct orr_err *err)
 {
     const struct orr_plugin__object *object = object_of(params);
@@ -220,6 +233,19 @@ static void guard_bars_of(const void *params, const struct orr_view *view, const
     const struct orr_plugin__object *object = object_of(params);
     GUARDED_VOID(object, "bars_of",
                  object->own->bars_of(own_params(params), view, jobs, count, bars));
+}
+
+static void guard_remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED_VOID(object, "remarks", object->own->remarks(own_params(params), say, context));
+}
+
+static void guard_unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
+                           void *context)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED_VOID(object, "unheeded", object->own->unheeded(own_params(params), view, say, context));
 }
 
 /* --- loading --- */
@@ -274,6 +300,11 @@ static void put_guards(struct orr_plugin__object *made)
     GUARD(watch, guard_watch);
     GUARD(suspends, guard_suspends);
     GUARD(bars_of, guard_bars_of);
+    GUARD(remarks, guard_remarks);
+    GUARD(unheeded, guard_unheeded);
+    GUARD(narrows, guard_narrows);
+    GUARD(grants, guard_grants);
+    GUARD(starts_least, own->starts_least); /* it names no state to find the object by */
 }
 
 /* Has the row a type, with choices where that needs some, and does its value lie within the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* bad.c - a policy that does what no policy may: parameter `how` says what. Compiled with
  * OTHER_CONTRACT it is made for no host, with NO_ENTRY it is no policy, BAD_ROW has a parameter
- * outside of its parameters, and NAME is how it calls itself. */
+ * outside of its parameters, NAME is how it calls itself, and with LAST_SLOTS its table has those
+ * that came last: it crashes as soon as it is asked what nodes a job is left. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -141,7 +142,10 @@ static void place_all(const struct bad *bad, const struct orr_view *view, struct
 {
     for (uint32_t job = 0; job < view->job_count; job++) {
         if (view->jobs[job].phase == ORR_JOB_PENDING) {
-            (void)bad->host->place_consolidated(txn, view->ledger, job);
+            const enum orr_reason reason = bad->host->place_consolidated(txn, view->ledger, job);
+            if (reason != ORR_REASON_NONE) {
+                bad->host->explain(txn, job, reason);
+            }
         }
     }
 }
@@ -231,6 +235,36 @@ static void bad_close(void *state)
     ((struct bad *)state)->host->free(state);
 }
 
+#ifdef LAST_SLOTS
+static void bad_remarks(const void *params, orr_policy_say_fn *say, void *context)
+{
+    (void)params;
+    say("how: bears on nothing", context);
+}
+
+static void bad_unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
+                         void *context)
+{
+    (void)params;
+    say(view->job_count == 4 ? "four jobs" : "jobs", context);
+}
+
+static bool bad_starts_least(const struct orr_shape *shape)
+{
+    return shape->min_tasks < shape->tasks;
+}
+
+static uint32_t bad_narrows(void *state, const struct orr_view *view, uint32_t job, uint32_t group)
+{
+    (void)state;
+    (void)view;
+    (void)job;
+    volatile uintptr_t nowhere = sizeof(int);
+    *(volatile int *)nowhere = 1;
+    return group;
+}
+#endif
+
 #ifdef NO_ENTRY
 const struct orr_policy *not_the_entry(uint32_t host_abi);
 #define orr_policy_entry not_the_entry
@@ -249,6 +283,12 @@ ORR_EXPORT const struct orr_policy *orr_policy_entry(uint32_t host_abi)
                                              .event = bad_event,
                                              .cycle = bad_cycle,
                                              .wake = bad_wake,
+#ifdef LAST_SLOTS
+                                             .remarks = bad_remarks,
+                                             .unheeded = bad_unheeded,
+                                             .starts_least = bad_starts_least,
+                                             .narrows = bad_narrows,
+#endif
                                              .close = bad_close};
 #ifdef OTHER_CONTRACT
     host_abi++;

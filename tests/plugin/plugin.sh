@@ -160,6 +160,28 @@ case_object_uses_up_the_stack() {
     run_to 70 "$modules/bad.so" --param how=deep
     says 'bad.so: crashed in cycle; no results are kept'
 }
+case_object_is_asked_what_it_says() { # remarks, unheeded and starts_least of its table; narrows, where nodes can be ordered
+    cat >trace.csv <<'END'
+job,submit_s,run_s,pods,min_pods,gpus_per_pod
+e,0,10,32,1,1
+f,0,10,1,1,1
+g,0,10,1,1,1
+h,0,10,1,1,1
+END
+    cat >s.yaml <<'END'
+horizon: 1h
+cluster: {pools: {p: {nodes: 2, gpus: 8}}}
+workload: [{name: t, trace: trace.csv}]
+END
+    "$orrery" run s.yaml --policy "$modules/bad_slots.so" --param how=timer -o run.db --force --no-progress >out 2>&1 || fail "$(cat out)"
+    grep -q 'how: bears on nothing' out && grep -q 'four jobs' out || fail "what it says: $(cat out)"
+    [ "$(sqlite3 run.db 'SELECT count(*) FROM job')" = 4 ] || fail 'e can start with its minimum'
+    sed 's/gpus: 8/gpus: 8, autoscale: {max: 3, provision: 1m, idle: 1h}/' s.yaml >grown.yaml
+    code=0
+    "$orrery" run grown.yaml --policy "$modules/bad_slots.so" --param how=timer -q -o grown.db 2>err || code=$?
+    [ "$code" -eq 70 ] || fail "exit code $code"
+    says 'bad_slots.so: crashed in narrows; no results are kept'
+}
 case_object_crashes_at_loading() {
     run_to 70 "$modules/bad_constructor.so"
     says 'bad_constructor.so: crashed in its loading; no results are kept'
