@@ -51,7 +51,8 @@ static void kueue_close(void *state)
     orr_free(run->jobs);
     orr_free(run->job_of);
     orr_free(run->wakes);
-    orr_free(run->timed);
+    orr_heap_release(&run->due);
+    orr_free(run->timed_out);
     orr_free(run->fresh);
     orr_free(run);
 }
@@ -76,8 +77,15 @@ static void wake_all(struct kueue_run *run, orr_ms now)
 static void set_due(struct kueue_run *run, uint32_t job, orr_ms at)
 {
     run->jobs[job].due_ms = at;
-    run->timed = ORR_ROOM_FOR_ONE(run->timed, run->timed_count, run->timed_capacity);
-    run->timed[run->timed_count++] = job;
+    orr_heap_push(&run->due, (struct orr_event){.at = at, .subject = job});
+}
+
+/* Its reason is a backoff, or that none ends it: the next cycle says so. */
+static void note_timed_out(struct kueue_run *run, uint32_t job)
+{
+    run->timed_out =
+        ORR_ROOM_FOR_ONE(run->timed_out, run->timed_out_count, run->timed_out_capacity);
+    run->timed_out[run->timed_out_count++] = job;
 }
 
 static orr_ms backoff_of(const struct kueue_run *run, uint32_t timeouts)
@@ -127,8 +135,8 @@ static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t
         orr_kueue__enqueue(run, view, job);
         return;
     }
+    note_timed_out(run, job);
     if (is_deactivated(run, is)) {
-        set_due(run, job, ORR_MS_NEVER); /* the next cycle says so, and nothing is due after it */
         return;
     }
     orr_kueue_park(run->kueue, is->workload, true);
@@ -141,6 +149,7 @@ static void finish_eviction(struct kueue_run *run, const struct orr_view *view, 
 {
     if (run->jobs[job].evicted_ms == view->now) {
         set_due(run, job, view->now + ORR_KUEUE_SECOND);
+        note_timed_out(run, job);
     } else {
         requeue(run, view, job);
     }
@@ -222,6 +231,13 @@ static bool is_ready(const struct kueue_run *run, const struct orr_view *view, u
     return view->jobs[job].phase == ORR_JOB_RUNNING && (int64_t)view->jobs[job].placed_tasks >= due;
 }
 
+/* It has all its pods: nothing is due of it. */
+static void become_ready(struct kueue_run *run, uint32_t job)
+{
+    orr_kueue__set_held(run, job, true, true);
+    run->jobs[job].due_ms = ORR_MS_NEVER;
+}
+
 /* It lost pods by nobody's decision here: its controller makes them anew, its quota stays. */
 static void lose_pods(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
@@ -278,6 +294,8 @@ static void kueue_event(void *state, const struct orr_view *view, enum orr_job_e
         orr_kueue__follow(run, view, job);
         if (is->admitted && (event != ORR_JOB_CHANGED || !is_ready(run, view, job))) {
             lose_pods(run, view, job);
+        } else if (is->admitted && is->due_ms != ORR_MS_NEVER) {
+            become_ready(run, job);
         }
     }
 }
@@ -353,34 +371,34 @@ static void time_out(struct kueue_run *run, const struct orr_view *view, struct 
     evict(run, view, txn, job, ORR_CAUSE_PODS_NOT_READY, ORR_NONE);
 }
 
-/* What is due of one job; true: its time is over with. */
-static bool keep_time(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn,
+/* What a job's time that has come is for. */
+static void keep_time(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn,
                       uint32_t job)
 {
     struct kueue_job *is = &run->jobs[job];
-    if (is->due_ms == ORR_MS_NEVER) {
-        return true;
-    }
-    if (is->admitted && !is->evicting && is_ready(run, view, job)) {
-        orr_kueue__set_held(run, job, true, true);
-        is->due_ms = ORR_MS_NEVER;
-        return true;
-    }
-    if (view->now < is->due_ms) {
-        return false;
-    }
     is->due_ms = ORR_MS_NEVER;
     if (is->evicting) {
         requeue(run, view, job);
-        return is->due_ms == ORR_MS_NEVER;
-    }
-    if (is->admitted) {
+    } else if (is->admitted && is_ready(run, view, job)) {
+        become_ready(run, job);
+    } else if (is->admitted) {
         time_out(run, view, txn, job);
-        return is->due_ms == ORR_MS_NEVER;
+    } else {
+        is->timed_out = false;
+        orr_kueue__enqueue(run, view, job);
     }
-    is->timed_out = false;
-    orr_kueue__enqueue(run, view, job);
-    return true;
+}
+
+static orr_ms next_due(struct kueue_run *run)
+{
+    while (run->due.count > 0) {
+        const struct orr_event *top = orr_heap_top(&run->due);
+        if (run->jobs[top->subject].due_ms == top->at) {
+            return top->at;
+        }
+        (void)orr_heap_pop(&run->due);
+    }
+    return ORR_MS_NEVER;
 }
 
 /* Nodes that were lost under jobs: one is replaced by a second pass, for several a job is evicted.
@@ -421,30 +439,19 @@ static void keep_times(struct kueue_run *run, const struct orr_view *view, struc
             }
         }
     }
-    const uint32_t count = run->timed_count;
-    uint32_t *timed = run->timed;
-    run->timed = NULL; /* what comes to be due meanwhile is listed anew */
-    run->timed_count = run->timed_capacity = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!keep_time(run, view, txn, timed[i])) {
-            set_due(run, timed[i], run->jobs[timed[i]].due_ms);
-        }
+    while (next_due(run) <= view->now) {
+        keep_time(run, view, txn, orr_heap_pop(&run->due).subject);
     }
-    orr_free(timed);
     keep_losses(run, view, txn);
 }
 
 static orr_ms kueue_wake(void *state, const struct orr_view *view)
 {
-    const struct kueue_run *run = state;
-    orr_ms next = ORR_MS_NEVER;
+    struct kueue_run *run = state;
+    orr_ms next = next_due(run);
     (void)view;
     for (uint32_t n = 0; n < run->tree.node_count; n++) {
         next = run->wakes[n].at_ms < next ? run->wakes[n].at_ms : next;
-    }
-    for (uint32_t i = 0; i < run->timed_count; i++) {
-        const orr_ms due = run->jobs[run->timed[i]].due_ms;
-        next = due < next ? due : next;
     }
     for (uint32_t i = 0; i < run->places.hurt_count; i++) {
         const orr_ms due = run->jobs[run->places.hurt[i]].second_pass_ms;
@@ -617,13 +624,15 @@ static void explain_fresh(struct kueue_run *run, const struct orr_view *view, st
 static void explain_backoffs(struct kueue_run *run, const struct orr_view *view,
                              struct orr_txn *txn)
 {
-    for (uint32_t i = 0; i < run->timed_count; i++) {
-        const struct kueue_job *is = &run->jobs[run->timed[i]];
+    for (uint32_t i = 0; i < run->timed_out_count; i++) {
+        const uint32_t job = run->timed_out[i];
+        const struct kueue_job *is = &run->jobs[job];
         if (is->timed_out && (is->evicting || !is->admitted)) {
-            explain(view, txn, run->timed[i],
+            explain(view, txn, job,
                     is_deactivated(run, is) ? ORR_REASON_DEACTIVATED : ORR_REASON_BACKOFF);
         }
     }
+    run->timed_out_count = 0;
 }
 
 static void kueue_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)

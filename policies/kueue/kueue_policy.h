@@ -3,6 +3,7 @@
 #ifndef ORR_KUEUE_POLICY_H
 #define ORR_KUEUE_POLICY_H
 
+#include <orrery/base/heap.h>
 #include <orrery/core/place.h>
 #include <orrery/core/policy.h>
 #include <orrery/policies/kueue.h>
@@ -119,10 +120,12 @@ struct kueue_run {
     enum orr_reason *verdicts; /* by lane and flavor, since room was last released */
     uint32_t *first_lane;      /* of a shape, for its first group */
     uint32_t lane_count, shape_count;
-    uint32_t unready; /* admitted jobs without all their pods, also those that lose them */
-    bool released;    /* room was, since pods were last tried */
-    uint32_t *timed;  /* jobs with a time that is due */
-    uint32_t timed_count, timed_capacity;
+    uint32_t unready;    /* admitted jobs without all their pods, also those that lose them */
+    bool released;       /* room was, since pods were last tried */
+    struct orr_heap due; /* times of jobs; one that its job does not have any more is void */
+    /* jobs that a time ran out for, or that are back off, since the last cycle */
+    uint32_t *timed_out;
+    uint32_t timed_out_count, timed_out_capacity;
     uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;
 };
