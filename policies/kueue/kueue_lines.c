@@ -8,6 +8,8 @@
  * several flavors stand apart. */
 #include <string.h>
 
+#include <orrery/base/sort.h>
+
 #include "kueue_policy.h"
 
 static uint32_t apart_of(const struct kueue_run *run)
@@ -37,6 +39,7 @@ void orr_kueue__open_lines(struct kueue_run *run, const struct orr_view *view)
     run->verdicts = orr_zalloc((size_t)run->lane_count + 1, sizeof *run->verdicts);
     run->lines = orr_zalloc((size_t)run->lane_count + 1, sizeof *run->lines);
     run->used_lines = orr_alloc((size_t)run->lane_count + 1, sizeof *run->used_lines);
+    run->pass.lines = orr_alloc((size_t)run->lane_count + 1, sizeof *run->pass.lines);
     for (uint32_t j = 0; j < view->job_count; j++) {
         run->jobs[j].line = ORR_NONE;
     }
@@ -49,6 +52,7 @@ void orr_kueue__close_lines(struct kueue_run *run)
     }
     orr_free(run->lines);
     orr_free(run->used_lines);
+    orr_free(run->pass.lines);
     orr_free(run->newcomers);
     orr_free(run->verdicts);
     orr_free(run->first_lane);
@@ -116,19 +120,81 @@ void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint
     run->newcomers[run->newcomer_count++] = job;
 }
 
-uint32_t orr_kueue__next_in_line(const struct kueue_run *run, const struct orr_view *view,
-                                 uint32_t place)
+/* The first of a line that was not tried; ORR_NONE: there is none. */
+static uint32_t first_of(const struct kueue_run *run, uint32_t number)
 {
-    uint32_t first = ORR_NONE;
+    const struct kueue_line *line = &run->lines[number];
+    const uint32_t place = orr_kueue__is_apart(run, number) ? run->pass.place : 0;
+    return place < line->count ? line->jobs[place] : ORR_NONE;
+}
+
+/* The job that is tried next of a line; ORR_NONE: none is. */
+static uint32_t head_of(const struct kueue_run *run, uint32_t number)
+{
+    return orr_kueue__is_apart(run, number) || run->verdicts[number] == ORR_REASON_NONE
+               ? first_of(run, number)
+               : ORR_NONE;
+}
+
+struct heads {
+    const struct kueue_run *run;
+    const struct orr_view *view;
+};
+
+static int compare_heads(const void *a, const void *b, void *context)
+{
+    const struct heads *heads = context;
+    const uint32_t *line_a = a, *line_b = b;
+    return comes_before(heads->run, heads->view, head_of(heads->run, *line_a),
+                        head_of(heads->run, *line_b))
+               ? -1
+               : 1;
+}
+
+void orr_kueue__begin_pass(struct kueue_run *run, const struct orr_view *view)
+{
+    struct kueue_pass *pass = &run->pass;
+    struct heads heads = {run, view};
+    pass->place = pass->at = pass->count = 0;
     for (uint32_t i = 0; i < run->used_line_count; i++) {
-        const uint32_t number = run->used_lines[i];
-        const struct kueue_line *line = &run->lines[number];
-        const bool apart = orr_kueue__is_apart(run, number);
-        if (apart ? place >= line->count : run->verdicts[number] != ORR_REASON_NONE) {
-            continue;
+        if (head_of(run, run->used_lines[i]) != ORR_NONE) {
+            pass->lines[pass->count++] = run->used_lines[i];
         }
-        const uint32_t job = line->jobs[apart ? place : 0];
-        first = first == ORR_NONE || comes_before(run, view, job, first) ? job : first;
     }
-    return first;
+    orr_sort(pass->lines, pass->count, sizeof *pass->lines, compare_heads, &heads);
+}
+
+uint32_t orr_kueue__next_in_line(struct kueue_run *run)
+{
+    struct kueue_pass *pass = &run->pass;
+    uint32_t job = ORR_NONE;
+    while (job == ORR_NONE && pass->at < pass->count) {
+        job = head_of(run, pass->lines[pass->at]);
+        pass->at += job == ORR_NONE; /* pods of another line found out for it */
+    }
+    return job;
+}
+
+void orr_kueue__go_on(struct kueue_run *run, const struct orr_view *view, bool placed)
+{
+    struct kueue_pass *pass = &run->pass;
+    const uint32_t line = pass->lines[pass->at];
+    pass->place += orr_kueue__is_apart(run, line) && !placed;
+    const uint32_t job = head_of(run, line);
+    uint32_t low = pass->at + 1, high = pass->count;
+    while (job != ORR_NONE && low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (comes_before(run, view, first_of(run, pass->lines[middle]), job)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (job != ORR_NONE) { /* it stands there from now on */
+        memmove(pass->lines + pass->at, pass->lines + pass->at + 1,
+                (low - pass->at - 1) * sizeof *pass->lines);
+        pass->lines[low - 1] = line;
+    } else {
+        pass->at++;
+    }
 }

@@ -268,15 +268,13 @@ void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *
         run->verdicts[l] = ORR_REASON_NONE;
     }
     run->released = false;
-    uint32_t place = 0; /* among those apart */
-    for (uint32_t job; (job = orr_kueue__next_in_line(run, view, place)) != ORR_NONE;) {
+    orr_kueue__begin_pass(run, view);
+    for (uint32_t job; (job = orr_kueue__next_in_line(run)) != ORR_NONE;) {
         const enum orr_reason verdict = try_job(run, view, txn, job);
+        const uint32_t line = run->jobs[job].line;
         if (verdict != ORR_REASON_NONE) {
-            const uint32_t line = run->jobs[job].line;
             explain(view, txn, job, verdict);
-            if (orr_kueue__is_apart(run, line)) {
-                place++;
-            } else {
+            if (!orr_kueue__is_apart(run, line)) {
                 run->verdicts[line] = verdict;
             }
         } else {
@@ -285,6 +283,7 @@ void orr_kueue__place_pods_of_all(struct kueue_run *run, const struct orr_view *
             run->jobs[job].due_ms = ORR_MS_NEVER;
             orr_kueue__leave_line(run, job);
         }
+        orr_kueue__go_on(run, view, verdict == ORR_REASON_NONE);
     }
     explain_newcomers(run, view, txn);
 }

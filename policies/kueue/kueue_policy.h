@@ -87,6 +87,12 @@ struct kueue_counting { /* how requests count against quota, as parameters say i
     struct orr_kueue_transformation transformations[ORR_SHARE_RESOURCES];
 };
 
+struct kueue_pass {  /* over the lines: kueue_lines.c */
+    uint32_t *lines; /* by their first jobs, from `at` on */
+    uint32_t at, count;
+    uint32_t place; /* of the next one of those apart */
+};
+
 struct kueue_run {
     struct kueue_params params;
     uint32_t known_jobs; /* as it was opened */
@@ -115,6 +121,7 @@ struct kueue_run {
     struct kueue_line *lines;
     uint32_t *used_lines; /* those that have jobs */
     uint32_t used_line_count;
+    struct kueue_pass pass;
     uint32_t *newcomers; /* lined up since pods were last tried */
     uint32_t newcomer_count, newcomer_capacity;
     enum orr_reason *verdicts; /* by lane and flavor, since room was last released */
@@ -260,10 +267,13 @@ void orr_kueue__line_up(struct kueue_run *run, const struct orr_view *view, uint
 void orr_kueue__leave_line(struct kueue_run *run, uint32_t job);
 /* Is it the line of jobs that are tried one by one? */
 bool orr_kueue__is_apart(const struct kueue_run *run, uint32_t line);
-/* The first of all that are not known to find no node, and of those apart from the given place on;
- * ORR_NONE: there is none. */
-uint32_t orr_kueue__next_in_line(const struct kueue_run *run, const struct orr_view *view,
-                                 uint32_t place);
+/* One after the other: the first of each line that is not known to find no node, and those apart.
+ * Nobody joins a line meanwhile. */
+void orr_kueue__begin_pass(struct kueue_run *run, const struct orr_view *view);
+/* ORR_NONE: there is no further one. */
+uint32_t orr_kueue__next_in_line(struct kueue_run *run);
+/* That one was tried: it has left its line if it was placed, else its line has a verdict. */
+void orr_kueue__go_on(struct kueue_run *run, const struct orr_view *view, bool placed);
 
 /* kueue_pods.c: where admitted jobs' pods go. */
 /* Are the pods of the group given nodes at admission? */
