@@ -29,14 +29,14 @@ struct orr_engine_pools {
     /* of the job that is tried: its shape, or one that its policy has narrowed to fewer nodes */
     const struct orr_shape *asked;
     struct orr_shape narrowed;
-    struct narrow *full; /* narrowed shapes that found no room in this look */
-    uint32_t full_count, full_capacity;
+    struct narrow *full;                /* those that found no room in this look, by their print */
+    uint32_t full_count, full_capacity; /* the capacity is 0 or a power of two */
+    uint32_t look;
 };
 
-/* What makes two narrowed shapes one. */
-struct narrow {
-    uint32_t shape;
-    uint64_t print; /* of the nodes that each group may use */
+struct narrow {     /* a narrowed shape */
+    uint64_t print; /* of the shape and of the nodes that each group may use */
+    uint32_t look;  /* in which it found no room */
 };
 
 /* May some pods of a shape ever be on a node of a pool? */
@@ -471,29 +471,56 @@ static void ask(struct engine *engine, uint32_t job)
     }
 }
 
-static struct narrow narrow_of(const struct engine *engine, uint32_t job)
+static uint64_t print_of(const struct engine *engine, uint32_t job)
 {
     const struct orr_shape *asked = engine->pools->asked;
     struct orr_digest print = ORR_DIGEST_INIT;
+    orr_digest_fold(&print, engine->world->specs[job].shape);
     for (uint32_t g = 0; g < asked->group_count; g++) {
         orr_digest_fold(&print, asked->groups[g].request.allowed);
     }
-    return (struct narrow){.shape = engine->world->specs[job].shape, .print = print.h};
+    return print.h;
+}
+
+/* Where a narrowed shape stands, or would: among those of this look there is always a free place.
+ */
+static struct narrow *seat_of(const struct orr_engine_pools *pools, uint64_t print)
+{
+    const uint32_t last = pools->full_capacity - 1;
+    uint32_t at = (uint32_t)print & last;
+    while (pools->full[at].look == pools->look && pools->full[at].print != print) {
+        at = (at + 1) & last;
+    }
+    return &pools->full[at];
 }
 
 /* Did this look find no room for jobs that ask the same? */
 static bool is_full(const struct engine *engine, uint32_t job)
 {
     const struct orr_engine_pools *pools = engine->pools;
-    const struct narrow narrow = narrow_of(engine, job);
-    bool full = false;
     if (!is_narrowed(engine)) {
         return orr_engine__waiting_is_full(pools->waiting, job);
     }
-    for (uint32_t i = 0; i < pools->full_count && !full; i++) {
-        full = pools->full[i].shape == narrow.shape && pools->full[i].print == narrow.print;
+    return pools->full_count > 0 && seat_of(pools, print_of(engine, job))->look == pools->look;
+}
+
+static void seat(struct orr_engine_pools *pools, uint64_t print)
+{
+    *seat_of(pools, print) = (struct narrow){.print = print, .look = pools->look};
+}
+
+static void double_seats(struct orr_engine_pools *pools)
+{
+    struct narrow *before = pools->full;
+    const uint32_t had = pools->full_capacity;
+    pools->full_capacity = had > 0 ? 2 * had : 64;
+    pools->full = orr_zalloc(pools->full_capacity, sizeof *pools->full);
+    for (uint32_t i = 0; i < had; i++) {
+        if (before[i].look == pools->look) {
+            seat(pools, before[i].print);
+        }
     }
-    return full;
+    orr_free(before);
 }
 
 static void note_full(struct engine *engine, uint32_t job)
@@ -503,8 +530,11 @@ static void note_full(struct engine *engine, uint32_t job)
         orr_engine__waiting_note_full(pools->waiting, job);
         return;
     }
-    pools->full = ORR_ROOM_FOR_ONE(pools->full, pools->full_count, pools->full_capacity);
-    pools->full[pools->full_count++] = narrow_of(engine, job);
+    if (2 * pools->full_count >= pools->full_capacity) {
+        double_seats(pools);
+    }
+    seat(pools, print_of(engine, job));
+    pools->full_count++;
 }
 
 static void try_job(struct engine *engine, uint32_t job)
@@ -530,6 +560,7 @@ static void place_waiting(struct engine *engine)
 {
     struct engine_waiting *waiting = engine->pools->waiting;
     engine->pools->full_count = 0;
+    engine->pools->look++;
     orr_engine__waiting_begin(waiting);
     for (uint32_t job = orr_engine__waiting_next(waiting); job != ORR_NONE;
          job = orr_engine__waiting_next(waiting)) {
