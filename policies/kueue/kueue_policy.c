@@ -121,6 +121,14 @@ static bool is_deactivated(const struct kueue_run *run, const struct kueue_job *
            is->timeouts > (uint32_t)run->params.backoff_limit;
 }
 
+/* Into its queue: what keeps it is said even if the next cycle does not look at it. */
+static void come(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+{
+    orr_kueue__enqueue(run, view, job);
+    run->fresh = ORR_ROOM_FOR_ONE(run->fresh, run->fresh_count, run->fresh_capacity);
+    run->fresh[run->fresh_count++] = job;
+}
+
 /* Its pods are gone: it queues again, by its old place or by the time of its eviction. */
 static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
@@ -132,7 +140,7 @@ static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t
     }
     orr_kueue__follow(run, view, job);
     if (!is->timed_out) {
-        orr_kueue__enqueue(run, view, job);
+        come(run, view, job);
         return;
     }
     note_timed_out(run, job);
@@ -158,9 +166,7 @@ static void finish_eviction(struct kueue_run *run, const struct orr_view *view, 
 static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     orr_kueue__add_job(run, view, job);
-    orr_kueue__enqueue(run, view, job);
-    run->fresh = ORR_ROOM_FOR_ONE(run->fresh, run->fresh_count, run->fresh_capacity);
-    run->fresh[run->fresh_count++] = job;
+    come(run, view, job);
 }
 
 /* What pods of a group hold that were not admitted here: of the flavor whose node they are on. */
@@ -385,7 +391,7 @@ static void keep_time(struct kueue_run *run, const struct orr_view *view, struct
         time_out(run, view, txn, job);
     } else {
         is->timed_out = false;
-        orr_kueue__enqueue(run, view, job);
+        come(run, view, job);
     }
 }
 
@@ -613,7 +619,8 @@ static void explain_fresh(struct kueue_run *run, const struct orr_view *view, st
     for (uint32_t i = 0; i < run->fresh_count; i++) {
         const uint32_t job = run->fresh[i];
         const struct kueue_job *is = &run->jobs[job];
-        if (!is->admitted && view->jobs[job].reason == ORR_REASON_NONE &&
+        const bool is_past = view->jobs[job].reason == ORR_REASON_BACKOFF && !is->timed_out;
+        if (!is->admitted && (is_past || view->jobs[job].reason == ORR_REASON_NONE) &&
             orr_kueue__wants_pods(view, job)) {
             explain(view, txn, job, reason_of_fresh(run, is->workload, job));
         }
@@ -688,8 +695,8 @@ static uint32_t kueue_narrows(void *state, const struct orr_view *view, uint32_t
     return orr_kueue__allowed(run, view, &orr_kueue_held(run->kueue, is->workload)[group], asked);
 }
 
-/* Pods that its workload was granted and that have no node; those of a slice that has quota, and
- * waits for a place in the topology. */
+/* Pods that its workload was granted and that have no node: without quota none. Where topologies
+ * are asked, a job or a slice that lacks a place there is admitted once it has one. */
 static uint32_t kueue_grants(void *state, const struct orr_view *view, uint32_t job)
 {
     const struct kueue_run *run = state;
@@ -698,12 +705,13 @@ static uint32_t kueue_grants(void *state, const struct orr_view *view, uint32_t 
     if (job >= run->known_jobs) {
         return 0;
     }
-    if (!is->admitted || is->evicting ||
-        (is->slice != ORR_NONE && orr_kueue_lacks_place(run->kueue, is->slice))) {
+    const bool waits = !is->admitted || is->evicting;
+    if (waits ? run->places.on
+              : is->slice != ORR_NONE && orr_kueue_lacks_place(run->kueue, is->slice)) {
         return orr_ledger_lacks(view->ledger, job);
     }
     int64_t more = 0;
-    for (uint32_t g = 0; g < groups; g++) {
+    for (uint32_t g = 0; g < groups && !waits; g++) {
         more += orr_kueue__pods_due(run, view, job, g) - orr_kueue__pods_held(view, job, g);
     }
     return more > 0 ? (uint32_t)more : 0;
