@@ -41,6 +41,7 @@ struct kueue_lane { /* waiting workloads of one hash (and local queue) in order 
     uint32_t *items; /* a heap by age */
     uint32_t count, capacity;
     uint32_t active_at; /* in the queue's heap of lanes, or ORR_NONE */
+    uint32_t like;      /* parked: the workload that was decided for all of them */
     bool parked;        /* in bulk */
 };
 

@@ -326,9 +326,18 @@ void orr_kueue_grow_own_generation(struct orr_kueue *kueue, uint32_t workload)
     kueue->queues[kueue->workloads[workload].is.queue].generation++;
 }
 
+/* What was decided of it last, or, while all that are alike are parked, of the one for all. */
+static const struct kueue_workload *decided(const struct orr_kueue *kueue, uint32_t workload)
+{
+    const struct kueue_workload *is = &kueue->workloads[workload];
+    const struct kueue_lane *lane =
+        is->place == KUEUE_HEAP ? &kueue->queues[is->is.queue].lanes[is->lane] : NULL;
+    return lane != NULL && lane->parked ? &kueue->workloads[lane->like] : is;
+}
+
 bool orr_kueue_lacks_place(const struct orr_kueue *kueue, uint32_t workload)
 {
-    return kueue->workloads[workload].lacks_place;
+    return decided(kueue, workload)->lacks_place;
 }
 
 bool orr_kueue_resumed(const struct orr_kueue *kueue, uint32_t workload)
@@ -338,5 +347,5 @@ bool orr_kueue_resumed(const struct orr_kueue *kueue, uint32_t workload)
 
 enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workload)
 {
-    return kueue->workloads[workload].wait;
+    return decided(kueue, workload)->wait;
 }

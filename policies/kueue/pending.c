@@ -375,6 +375,7 @@ static void park_alike(struct orr_kueue *kueue, uint32_t workload)
                                   : kueue->workloads[workload].lane;
         if (queue->lanes[lane].hash == hash && !queue->lanes[lane].parked) {
             queue->lanes[lane].parked = true;
+            queue->lanes[lane].like = workload;
             settle_lane(kueue, queue, lane);
             queue->bulk = ORR_ROOM_FOR_ONE(queue->bulk, queue->bulk_count, queue->bulk_capacity);
             queue->bulk[queue->bulk_count++] = lane;
