@@ -182,6 +182,15 @@ static uint32_t guard_narrows(void *state, const struct orr_view *view, uint32_t
     GUARDED(uint32_t, g->object, "narrows", g->object->own->narrows(g->state, view, job, group));
 }
 
+static const uint64_t *guard_nodes(void *state, const struct orr_view *view, uint32_t job)
+{
+    const struct guarded *g = state;
+    enter(g->object, "nodes");
+    const uint64_t *nodes = g->object->own->nodes(g->state, view, job);
+    orr_plugin__leave();
+    return nodes;
+}
+
 static uint32_t guard_grants(void *state, const struct orr_view *view, uint32_t job)
 {
     const struct guarded *g = state;
@@ -303,6 +312,7 @@ static void put_guards(struct orr_plugin__object *made)
     GUARD(remarks, guard_remarks);
     GUARD(unheeded, guard_unheeded);
     GUARD(narrows, guard_narrows);
+    GUARD(nodes, guard_nodes);
     GUARD(grants, guard_grants);
     GUARD(starts_least, own->starts_least); /* it names no state to find the object by */
 }
