@@ -148,45 +148,46 @@ bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
 static int descending(const void *a, const void *b, void *context)
 {
     (void)context;
-    const int64_t l = *(const int64_t *)a;
-    const int64_t r = *(const int64_t *)b;
+    const double l = *(const double *)a;
+    const double r = *(const double *)b;
     return (l < r) - (l > r);
 }
 
-struct bin {
-    int64_t capacity, placed;
-};
-
-static int by_capacity(const void *a, const void *b, void *context)
+bool orr_victim__first_fit_decreasing(double *requirements, uint32_t count, double *holders,
+                                      uint32_t holder_count)
 {
-    return descending(&((const struct bin *)a)->capacity, &((const struct bin *)b)->capacity,
-                      context);
-}
-
-/* Largest requirement into the first bin with room, bins by what they have in all. */
-static bool first_fit_decreasing(int64_t *requirements, uint32_t count, struct bin *bins,
-                                 uint32_t holder_count)
-{
+    double *placed = orr_zalloc(holder_count + (size_t)1, sizeof *placed);
     orr_sort(requirements, count, sizeof *requirements, descending, NULL);
-    orr_sort(bins, holder_count, sizeof *bins, by_capacity, NULL);
-    for (uint32_t i = 0; i < count && requirements[i] > 0; i++) {
+    orr_sort(holders, holder_count, sizeof *holders, descending, NULL);
+    bool possible = true;
+    for (uint32_t i = 0; possible && i < count && requirements[i] > 0; i++) {
         uint32_t h = 0;
-        while (h < holder_count && bins[h].capacity >= requirements[i] &&
-               bins[h].capacity - bins[h].placed < requirements[i]) {
+        while (h < holder_count && holders[h] >= requirements[i] &&
+               holders[h] - placed[h] < requirements[i]) {
             h++;
         }
-        if (h == holder_count || bins[h].capacity < requirements[i]) {
-            return false;
+        possible = h < holder_count && holders[h] >= requirements[i];
+        if (possible) {
+            placed[h] += requirements[i];
         }
-        bins[h].placed += requirements[i];
     }
-    return true;
+    orr_free(placed);
+    return possible;
+}
+
+/* Milli-GPU; to be freed. */
+static double *copy_amounts(const int64_t *amounts, uint32_t count)
+{
+    double *copy = orr_alloc(count + (size_t)1, sizeof *copy);
+    for (uint32_t i = 0; i < count; i++) {
+        copy[i] = (double)amounts[i];
+    }
+    return copy;
 }
 
 /* Filter of single nodes: every pending task needs one with enough GPUs. */
 static bool pass_node_filter(const struct orr_victim_search *search)
 {
-    const int64_t *capacity = search->capacities.with;
     if (search->session->v017 != NULL) {
         return orr_victim__nodes_could_do_v017(search);
     }
@@ -194,16 +195,14 @@ static bool pass_node_filter(const struct orr_victim_search *search)
         return search->capacities.each == 0 || search->capacities.fitting >= (int64_t)search->k;
     }
     const struct orr_session *session = search->session;
-    struct bin *bins = orr_alloc(session->node_count + (size_t)1, sizeof *bins);
-    int64_t *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        bins[n] = (struct bin){.capacity = capacity[n]};
-    }
+    double *nodes = copy_amounts(search->capacities.with, session->node_count);
+    double *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
     for (uint32_t i = 0; i < search->k; i++) {
-        requirements[i] = orr_victim__pending_gpus(session, search->tasks.tasks[i]);
+        requirements[i] = (double)orr_victim__pending_gpus(session, search->tasks.tasks[i]);
     }
-    const bool possible = first_fit_decreasing(requirements, search->k, bins, session->node_count);
-    orr_free(bins);
+    const bool possible =
+        orr_victim__first_fit_decreasing(requirements, search->k, nodes, session->node_count);
+    orr_free(nodes);
     orr_free(requirements);
     return possible;
 }
@@ -234,24 +233,22 @@ const struct orr_topology_level *orr_victim__required_level(const struct orr_ses
 }
 
 /* Of one requirement first fit decreasing asks for no more than one domain that holds it. */
-static bool any_holds(const int64_t *with, uint32_t count, int64_t requirement)
+static bool any_holds(const int64_t *with, uint32_t count, double requirement)
 {
     bool holds = requirement <= 0;
     for (uint32_t v = 0; v < count && !holds; v++) {
-        holds = with[v] >= requirement;
+        holds = (double)with[v] >= requirement;
     }
     return holds;
 }
 
-static bool domains_hold(const int64_t *with, uint32_t domain_count, int64_t *requirements,
+static bool domains_hold(const int64_t *with, uint32_t domain_count, double *requirements,
                          uint32_t count)
 {
-    struct bin *bins = orr_zalloc(domain_count + (size_t)1, sizeof *bins);
-    for (uint32_t v = 0; v < domain_count; v++) {
-        bins[v].capacity = with[v];
-    }
-    const bool possible = first_fit_decreasing(requirements, count, bins, domain_count);
-    orr_free(bins);
+    double *domains = copy_amounts(with, domain_count);
+    const bool possible =
+        orr_victim__first_fit_decreasing(requirements, count, domains, domain_count);
+    orr_free(domains);
     return possible;
 }
 
@@ -263,11 +260,11 @@ static bool level_has_room(const struct orr_victim_search *search,
     if (session->v017 != NULL) {
         return orr_victim__level_has_room_v017(search, level);
     }
-    int64_t *requirements = orr_alloc(job->set_count, sizeof *requirements);
+    double *requirements = orr_alloc(job->set_count, sizeof *requirements);
     uint32_t count = 0;
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         if (orr_victim__required_level(session, &session->sets[s]) == level) {
-            requirements[count++] = orr_victim__set_gpus(search, s);
+            requirements[count++] = (double)orr_victim__set_gpus(search, s);
         }
     }
     const int64_t *with = orr_capacities_of_level(&search->capacities, level)->with;

@@ -5,8 +5,6 @@
  * default counts milli-GPU. */
 #include "victim_int.h"
 
-#include <orrery/base/sort.h>
-
 static double part_of(int64_t need_mib, const struct orr_snode *node)
 {
     return orr_share_units(ORR_SHARE_GPU, orr_session_ceil_portion(need_mib, node->gpu_memory_mib));
@@ -95,36 +93,6 @@ static double *list_capacities(const struct orr_victim_search *search)
     return capacity;
 }
 
-static int descending(const void *a, const void *b, void *context)
-{
-    (void)context;
-    const double l = *(const double *)a;
-    const double r = *(const double *)b;
-    return (l < r) - (l > r);
-}
-
-/* Largest requirement into the first holder with room, holders by what they have in all. */
-static bool match(double *requirements, uint32_t count, double *holders, uint32_t holder_count)
-{
-    double *placed = orr_zalloc(holder_count + (size_t)1, sizeof *placed);
-    orr_sort(requirements, count, sizeof *requirements, descending, NULL);
-    orr_sort(holders, holder_count, sizeof *holders, descending, NULL);
-    bool possible = true;
-    for (uint32_t i = 0; possible && i < count && requirements[i] > 0; i++) {
-        uint32_t h = 0;
-        while (h < holder_count && holders[h] >= requirements[i] &&
-               holders[h] - placed[h] < requirements[i]) {
-            h++;
-        }
-        possible = h < holder_count && holders[h] >= requirements[i];
-        if (possible) {
-            placed[h] += requirements[i];
-        }
-    }
-    orr_free(placed);
-    return possible;
-}
-
 bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -134,7 +102,8 @@ bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search)
         requirements[i] = orr_share_units(
             ORR_SHARE_GPU, orr_victim__pending_gpus(session, search->tasks.tasks[i]));
     }
-    const bool possible = match(requirements, search->k, capacity, session->node_count);
+    const bool possible =
+        orr_victim__first_fit_decreasing(requirements, search->k, capacity, session->node_count);
     orr_free(capacity);
     orr_free(requirements);
     return possible;
@@ -159,7 +128,8 @@ bool orr_victim__level_has_room_v017(const struct orr_victim_search *search,
             requirements[count++] = orr_share_units(ORR_SHARE_GPU, orr_victim__set_gpus(search, s));
         }
     }
-    const bool possible = match(requirements, count, domains, level->value_count);
+    const bool possible =
+        orr_victim__first_fit_decreasing(requirements, count, domains, level->value_count);
     orr_free(capacity);
     orr_free(domains);
     orr_free(requirements);

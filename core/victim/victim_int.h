@@ -192,6 +192,11 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
 /* order: of possible victims, for a probe with recorded ones; all 0 before its first step. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__passes_filters(const struct orr_victim_search *search);
+/* KAI's packing: the largest requirement into the first holder with room, holders by what they have
+ * in all. Both are sorted. Sums of v0.17 are rounded (v017_filter.c), those of milli-GPU are not.
+ */
+bool orr_victim__first_fit_decreasing(double *requirements, uint32_t count, double *holders,
+                                      uint32_t holder_count);
 /* More than room decides whether a set is plausible. */
 bool orr_victim__is_constrained(const struct orr_victim_search *search);
 
