@@ -60,6 +60,11 @@ static inline void sort_items(char *items, size_t count, size_t size, orr_compar
         for (size_t i = 0; i < count; i += 2 * width) {
             size_t middle = i + width < count ? i + width : count;
             size_t end = i + 2 * width < count ? i + 2 * width : count;
+            if (middle == end ||
+                compare(a + middle * size, a + (middle - 1) * size, context) >= 0) {
+                memcpy(b + i * size, a + i * size, (end - i) * size); /* in order already */
+                continue;
+            }
             merge(b + i * size, a + i * size, a + middle * size, a + end * size, size, compare,
                   context);
         }
