@@ -20,9 +20,9 @@
  * 3. Who finds no place. Let no task of a victim ask more of anything than any of the preemptor's,
  * pods included, nor have it more tasks, nor a constraint of topology. If it finds no place in its
  * turn, neither does the preemptor, as its tasks would have taken the places of the preemptor's.
- * Nor is a place lacking, where GPUs alone decide, for tasks of one GPU, or if all of a scenario's
- * find places whatever the order (histogram.c). Of other victims everything counts as lost; in the
- * preemptor's branch there must be none of them, as K would be another one.
+ * Nor is a place lacking, where GPUs alone decide, for tasks of one GPU. Of other victims
+ * everything counts as lost; in the preemptor's branch there must be none of them, as K would be
+ * another one.
  *
  * So the preemptor finds what is free now and at most these sums, in milli-GPU, parts of devices
  * included. Portions have to be exact on every size of device.
@@ -32,7 +32,6 @@
 #include <string.h>
 
 #include "flat_int.h"
-#include "histogram.h"
 #include "own_turn.h"
 
 struct held_back { /* of a branch's victims: GPUs they lost, those they are not due, and what those
@@ -58,7 +57,6 @@ struct orr_given_back {
     struct held_back *scenario;   /* by branch */
     int64_t free;                 /* -1: not summed up yet */
     uint32_t asked_k;             /* what follows is known for so many tasks */
-    int32_t *freed;               /* by node: GPUs; scratch, all 0 between */
     int64_t *least;               /* by slot: of the preemptor's tasks; NULL: unlike others */
     bool pods_alike;              /* a part of a device finds room for pods where these do */
     struct small *small;          /* by job */
@@ -316,47 +314,6 @@ static bool is_small(const struct orr_victim_search *search, uint32_t job, uint3
     return due <= small->most_due;
 }
 
-/* GPUs decide, and as none is idle, a task goes where the least room is that will do. */
-static bool are_counted(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_victim_index *all = session->victim_index;
-    const struct orr_apart *s = search->refuter.apart;
-    bool whole = all->odd_nodes == 0 && all->most_idle <= 0 && !s->any_constrained;
-    for (uint32_t i = 0; whole && i < s->taken_count; i++) {
-        const struct orr_stask *task = &session->tasks[s->taken[i]];
-        whole = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task));
-    }
-    return whole;
-}
-
-/* Whatever the order in which they are served, all of the scenario's victims, whose tasks are
- * counted, find places (histogram.c). */
-static bool all_find_places(const struct orr_victim_search *search, struct orr_given_back *given)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_victim_index *all = session->victim_index;
-    const struct orr_apart *s = search->refuter.apart;
-    struct orr_room_histogram rooms = {.some = 0}, tasks = {.some = 0};
-    for (uint32_t i = 0; i < s->taken_count; i++) {
-        const struct orr_stask *task = &session->tasks[s->taken[i]];
-        given->freed[task->live.node] += orr_task_gpus(session, s->taken[i]);
-    }
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (given->freed[n] > 0 || search->feasible[n]) {
-            orr_histogram_add(&rooms, (uint32_t)(all->whole[n] + given->freed[n]), 1);
-            given->freed[n] = 0;
-        }
-    }
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        for (uint32_t i = 0; i < s->victims[v].due; i++) {
-            const uint32_t task = s->victims[v].due_tasks[i];
-            orr_histogram_add(&tasks, (uint32_t)orr_task_gpus(session, task), 1);
-        }
-    }
-    return orr_histogram__hold_all(&rooms, &tasks);
-}
-
 /* --- what is free --- */
 
 static int64_t sum_up_free(const struct orr_session *session)
@@ -393,7 +350,6 @@ static struct orr_given_back *given_of(struct orr_victim_search *search)
     given->small = orr_arena_alloc(memory, jobs, sizeof *given->small);
     given->heads = orr_arena_alloc(memory, queues, sizeof *given->heads);
     given->overhang = orr_arena_alloc(memory, queues, sizeof *given->overhang);
-    given->freed = orr_arena_alloc(memory, session->node_count, sizeof *given->freed);
     given->own = orr_own_turn__top(session, session->jobs[search->job].queue);
     given->free = -1;
     search->refuter.given = given;
@@ -466,13 +422,10 @@ bool orr_victim__leaves_too_little(struct orr_victim_search *search)
         held->large += is_small(search, victim->job, victim->due) ? 0 : lost;
     }
     const int64_t large = sum_up_large(search, given->scenario);
-    /* If some victims may find no place, the sum of what is found proves nothing unless all victims
-     * find places, which is quicker to find out. */
-    const bool may_lack = given->scenario[given->own].large > 0 || large >= asked - given->free;
-    if (may_lack && !(are_counted(search) && all_find_places(search, given))) {
+    /* If some victims may find no place, the sum of what is found proves nothing. */
+    if (given->scenario[given->own].large > 0 || large >= asked - given->free) {
         return false;
     }
     const int64_t found = sum_up_found(search, given, given->scenario);
-    return found < asked && (may_lack || large < asked - found ||
-                             (are_counted(search) && all_find_places(search, given)));
+    return found < asked && large < asked - found;
 }
