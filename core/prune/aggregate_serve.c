@@ -226,88 +226,6 @@ static bool place(struct orr_room_histogram *rooms, struct orr_room_histogram *l
     return orr_histogram__place(rooms, tasks, gpus) == tasks;
 }
 
-/* --- the last sensitive victim --- */
-
-/* Where the contenders after the last sensitive one of a leaf begin. */
-static const struct stretch *after_sensitive(const struct orr_aggregate *aggregate, uint32_t leaf)
-{
-    const struct service *service = &aggregate->services[leaf];
-    const struct stretch *end = service->end;
-    while (end > service->first && !aggregate->runs[end[-1].turn.run].sensitive) {
-        end--;
-    }
-    return end;
-}
-
-/* The worst rank on the way to the last sensitive victim of a leaf. False: there is none. */
-static bool stand_last(const struct orr_victim_search *search, uint32_t leaf, struct rank *worst)
-{
-    const struct orr_aggregate *aggregate = search->refuter.flat->aggregate;
-    const struct service *service = &aggregate->services[leaf];
-    const struct stretch *end = after_sensitive(aggregate, leaf);
-    *worst = best_of_all;
-    for (const struct stretch *at = service->first; at < end; at++) {
-        pass_run(search, leaf, at->count, &at->turn, worst);
-    }
-    return end > service->first;
-}
-
-/* Tasks of one GPU in the leaf that are surely served after the last sensitive victim, whose leaf
- * stands so then: once one is, all that follow. */
-static uint32_t count_after(const struct orr_victim_search *search, uint32_t leaf, uint32_t other,
-                            const struct rank *rank)
-{
-    const struct orr_aggregate *aggregate = search->refuter.flat->aggregate;
-    const struct service *service = &aggregate->services[leaf];
-    const struct stretch *at = leaf == other ? after_sensitive(aggregate, leaf) : service->first;
-    uint32_t after = 0;
-    bool all = leaf == other;
-    for (; at < service->end; at++) {
-        const uint32_t left = at->count;
-        uint32_t before = 0;
-        const struct rank *next = orr_aggregate__rank_at(search, leaf, &at->turn);
-        if (!all && orr_aggregate__is_before(search->refuter.flat, leaf, next, other, rank)) {
-            before = count_before(search, leaf, &at->turn, left, guess(aggregate, leaf, next, rank),
-                                  other, rank);
-        }
-        all = all || before < left;
-        after += aggregate->runs[at->turn.run].gpus == 1 ? left - before : 0;
-    }
-    return after;
-}
-
-/* Tasks of one GPU that are surely served after the last sensitive victim. When their turns come it
- * is enough that all others found a place: there is room for all, and one of them begins a node
- * that is free only if nothing else is left, so that such nodes are more than the larger tasks
- * need. */
-static uint32_t count_after_last(const struct orr_victim_search *search)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    const struct orr_aggregate *aggregate = f->aggregate;
-    struct rank worst = best_of_all;
-    uint32_t last = ORR_NONE;
-    uint32_t after = 0;
-    for (uint32_t i = 0; i < aggregate->active_count; i++) {
-        const uint32_t t = aggregate->active[i];
-        struct rank rank;
-        if (!orr_aggregate__is_even(aggregate, t)) {
-            return 0;
-        }
-        if (t != f->contenders[0].leaf && stand_last(search, t, &rank) &&
-            (last == ORR_NONE || orr_aggregate__is_before(f, last, &worst, t, &rank))) {
-            last = t;
-            worst = rank;
-        }
-    }
-    for (uint32_t i = 0; i < aggregate->active_count && last != ORR_NONE; i++) {
-        const uint32_t t = aggregate->active[i];
-        if (t != f->contenders[0].leaf) {
-            after += count_after(search, t, last, &worst);
-        }
-    }
-    return after;
-}
-
 bool orr_aggregate__serve(const struct orr_victim_search *search,
                           const struct orr_room_histogram *all_rooms,
                           const struct orr_room_histogram *all_tasks)
@@ -321,12 +239,6 @@ bool orr_aggregate__serve(const struct orr_victim_search *search,
         orr_aggregate__make_ranks(search);
     }
     aggregate->late = aggregate->window->late;
-    if (aggregate->late == 0) {
-        orr_histogram_take(&tasks, 1, count_after_last(search));
-        if (orr_histogram__hold_all(&rooms, &tasks)) {
-            return false;
-        }
-    }
     open_leaves(search);
     for (uint32_t sensitive; (sensitive = next_sensitive(f)) != ORR_NONE;) {
         struct light served = {0};
