@@ -8,8 +8,8 @@
  * (place_topology.c), and all of the probe's tasks must find a node of the same one. Where else
  * tasks may not go and who is served before can only make places fewer. Where the job has active
  * pods, its tasks must go to the domain of these, which are no victims of it (place_topology.c).
- * Whoever is a victim of a part of some set is one of the set, so that it is asked of a state as
- * well.
+ * Whoever is a victim of a part of some set is one of the set, so that it is asked of all
+ * candidates too (gang.c).
  */
 #include "places.h"
 

@@ -23,13 +23,9 @@
 static bool is_alike(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const uint32_t *tasks = search->tasks.tasks;
-    const int64_t each = orr_victim__pending_gpus(session, tasks[0]);
-    bool alike = each > 0 && session->jobs[search->job].set_count <= 2 && session->v017 == NULL;
-    for (uint32_t i = 1; alike && i < search->tasks.count; i++) {
-        alike = orr_victim__pending_gpus(session, tasks[i]) == each;
-    }
-    return alike;
+    return orr_victim__pending_gpus(session, search->tasks.tasks[0]) > 0 &&
+           session->jobs[search->job].set_count <= 2 && session->v017 == NULL &&
+           orr_prune__ask_alike(search);
 }
 
 /* All that the candidates hold, for the first k tasks. The next probe begins anew. */
@@ -86,10 +82,7 @@ bool orr_victim__knows_first(struct orr_victim_search *search)
 
 static bool first_lacks_domain(struct orr_victim_search *search)
 {
-    struct orr_victims all = {0};
-    for (uint32_t c = 0; c < search->candidate_count; c++) {
-        orr_victim__list_tasks(search->session, search->candidates[c].job, &all);
-    }
+    struct orr_victims all = orr_prune__list_candidate_tasks(search);
     const bool lacks = orr_victim__lacks_domain(search, &all);
     orr_free(all.items);
     return lacks;

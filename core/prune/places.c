@@ -21,9 +21,8 @@
  * What a task that is moved adds to the difference of both branches, what it leaves of a multiple
  * of z, is never below 0. So what fails with all of some set moved fails with any of it: it is
  * asked of all candidates before a search (kept by what the first task asks while nodes and
- * candidates stay), of all victims of a state, and of a scenario. The latter two count all of the
- * preemptor's tasks, of which a job of several pod sets may get a part only: they are not asked of
- * such a job.
+ * candidates stay), and of a scenario. The latter counts all of the preemptor's tasks, of which a
+ * job of several pod sets may get a part only: it is not asked of such a job.
  */
 #include "places.h"
 
@@ -419,7 +418,7 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
     return (enum orr_outcome)(*kept - 1);
 }
 
-/* --- of a state or a scenario --- */
+/* --- of a scenario --- */
 
 struct orr_places *orr_places__of(struct orr_victim_search *search)
 {

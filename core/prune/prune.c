@@ -85,6 +85,26 @@ void orr_prune__check(const struct orr_victim_search *search, bool whole)
     }
 }
 
+bool orr_prune__ask_alike(const struct orr_victim_search *search)
+{
+    const uint32_t *tasks = search->tasks.tasks;
+    const int64_t each = orr_victim__pending_gpus(search->session, tasks[0]);
+    bool alike = true;
+    for (uint32_t i = 1; alike && i < search->tasks.count; i++) {
+        alike = orr_victim__pending_gpus(search->session, tasks[i]) == each;
+    }
+    return alike;
+}
+
+struct orr_victims orr_prune__list_candidate_tasks(const struct orr_victim_search *search)
+{
+    struct orr_victims all = {0};
+    for (uint32_t c = 0; c < search->candidate_count; c++) {
+        orr_victim__list_tasks(search->session, search->candidates[c].job, &all);
+    }
+    return all;
+}
+
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
 {
     uint32_t only = ORR_NONE;

@@ -27,6 +27,11 @@ static inline bool orr_prune__asks_beside_gpus(const struct orr_session *session
  * part. */
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
 
+/* prune.c: all of the preemptor's tasks ask as many GPUs. */
+bool orr_prune__ask_alike(const struct orr_victim_search *search);
+/* prune.c: all tasks of the candidates; the items are to be freed. */
+struct orr_victims orr_prune__list_candidate_tasks(const struct orr_victim_search *search);
+
 /* failure_memo.c: the search failed before, when all it looks at was the same; and what to remember
  * of one that fails now. */
 bool orr_victim__failed_before(struct orr_victim_search *search);
@@ -64,13 +69,12 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
 void orr_victim__list_tasks(const struct orr_session *session, uint32_t job,
                             struct orr_victims *out);
 
-/* Asked of a scenario of consolidation, or of all victims of a state: none of its
- * scenarios works then. */
+/* Asked of a scenario of consolidation, or of all candidates. */
 bool orr_victim__lacks_places(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 void orr_victim__release_places(struct orr_victim_search *search);
 
-/* domains.c: asked of a scenario, or of all victims of a state. */
+/* domains.c: asked of a scenario, or of all candidates. */
 bool orr_victim__lacks_domain(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 

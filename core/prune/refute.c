@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which pruner is asked when: the search, a state, a window of nodes, a scenario. */
+/* Which pruner is asked when: the search, a window of nodes, a scenario. */
 #include "apart.h"
 #include "flat_int.h"
 #include "seen_before.h"
@@ -32,24 +32,17 @@ static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 static enum orr_outcome end_at_limit(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    const uint32_t *tasks = search->tasks.tasks;
-    const int64_t each = orr_victim__pending_gpus(session, tasks[0]);
-    struct orr_victims all = {0};
-    bool alike = true;
-    for (uint32_t i = 1; i < search->tasks.count && alike; i++) {
-        alike = orr_victim__pending_gpus(session, tasks[i]) == each;
-    }
     orr_victim__find_candidates(search);
-    for (uint32_t c = 0; c < search->candidate_count; c++) {
-        orr_victim__list_tasks(session, search->candidates[c].job, &all);
-    }
-    const int64_t fitting = orr_victim__count_fitting(session, &all, each);
+    struct orr_victims all = orr_prune__list_candidate_tasks(search);
+    const int64_t fitting = orr_victim__count_fitting(
+        session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
     orr_free(all.items);
     if (fitting == 0) {
         return ORR_OUTCOME_FILTERED;
     }
-    return alike && fitting >= (int64_t)search->tasks.count ? ORR_OUTCOME_NOT_PLACED
-                                                            : ORR_OUTCOME_SOLVED;
+    return orr_prune__ask_alike(search) && fitting >= (int64_t)search->tasks.count
+               ? ORR_OUTCOME_NOT_PLACED
+               : ORR_OUTCOME_SOLVED;
 }
 
 /* A search that goes on lists its candidates itself, in flat worlds none. */
@@ -174,18 +167,18 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
     return any ? ORR_OUTCOME_NOT_TRIED : ORR_OUTCOME_NO_CANDIDATES;
 }
 
-/* --- states and windows --- */
+/* --- windows --- */
 
 void orr_refute__start_probe(struct orr_victim_search *search)
 {
     struct orr_refuter *refuter = &search->refuter;
+    enter(search, ORR_REFUTE_WINDOW); /* nothing of an earlier probe is in doubt */
     if (!refuter->all_tried) {
         refuter->probe = ++orr_victim_index_now(search->session)->probes;
     }
     if (refuter->flat != NULL) {
         orr_flat__start_probe(search);
     }
-    refuter->places_enough = refuter->domains_enough = false;
 }
 
 /* Whoever of these victims is moved, there are too few places. */
@@ -215,23 +208,6 @@ static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uin
                                  !orr_victim__leaves_place(search, from, to, nth)));
 }
 
-/* What leaves enough places does so with more victims too: one answer is enough for a probe. */
-static bool state_lacks_domain(struct orr_victim_search *search)
-{
-    bool *enough = &search->refuter.domains_enough;
-    const bool lacks = !*enough && lacks_domain(search, &search->potential);
-    *enough = !lacks && !search->session->rules.prune.verify;
-    return lacks;
-}
-
-static bool state_lacks_places(struct orr_victim_search *search)
-{
-    bool *enough = &search->refuter.places_enough;
-    const bool lacks = !*enough && lacks_places(search, &search->potential);
-    *enough = !lacks && !search->session->rules.prune.verify;
-    return lacks;
-}
-
 /* A victim of the node, or of the nodes at [from, to), cannot get back what it would lose. */
 static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
                           uint32_t node)
@@ -241,14 +217,6 @@ static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint3
                          REFUTES(search, ORR_PRUNER_REGAIN,
                                  node == ORR_NONE ? orr_victim__cannot_regain(search, from, to)
                                                   : orr_victim__cannot_regain_on(search, node)));
-}
-
-bool orr_refute__state(struct orr_victim_search *search)
-{
-    enter(search, ORR_REFUTE_STATE);
-    /* What single nodes' victims leave is asked of each scenario: there are few. */
-    return (search->generator == ORR_MULTI_NODE_GANG && state_lacks_domain(search)) ||
-           state_lacks_places(search);
 }
 
 bool orr_refute__node(struct orr_victim_search *search, uint32_t node)
@@ -319,7 +287,7 @@ static enum orr_outcome ask_apart(struct orr_victim_search *search,
     if (may_be_rejected_at_once(search) &&
         orr_prune__refutes(search, ORR_PRUNER_DRY_RUN,
                            orr_victim__loses_too_much(search, potential))) {
-        orr_seen__note_loses_too_much(search);
+        orr_seen__note(search, ORR_LOSES_TOO_MUCH);
         return ORR_OUTCOME_REJECTED;
     }
     return note(search, ORR_PRUNER_DRY_RUN, orr_victim__run_dry(search, potential));

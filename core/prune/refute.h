@@ -2,7 +2,7 @@
 /* refute.h - the only door from the literal search (victim/) to what is known without searching.
  *
  * Each question is whether something can be left out because it cannot succeed, from the widest to
- * the narrowest: the search, a state, a window of nodes, a scenario. True: it is left
+ * the narrowest: the search, a window of nodes, a scenario. True: it is left
  * out, and how far it would have got is noted in `search->outcome`. Without this room every answer
  * is false and the search decides the same.
  */
@@ -16,7 +16,6 @@ struct orr_victims;
 
 enum orr_refute_level { /* what was refuted and is tried all the same while pruners are verified */
                         ORR_REFUTE_SEARCH,
-                        ORR_REFUTE_STATE,
                         ORR_REFUTE_WINDOW,
                         ORR_REFUTE_SCENARIO,
                         ORR_REFUTE_LEVELS
@@ -40,14 +39,13 @@ struct orr_refuter { /* of a search; private to prune/ */
     uint32_t windows_from; /* nodes of the first window of that state */
     struct orr_flat *flat; /* NULL: the world is not flat, or all is tried */
     bool no_places;        /* nothing is known of them */
-    struct orr_places *places;          /* pruner "places"; NULL until asked */
-    struct orr_domains *domains;        /* pruner "domains"; NULL until asked */
-    struct orr_losses *losses;          /* pruner "regain"; NULL until asked */
-    bool places_enough, domains_enough; /* all of a state moved leave enough, so more will, too */
-    struct orr_apart *apart;            /* apart.h; NULL: nothing is known of such a world */
-    struct orr_given_back *given;       /* served_first.c; NULL until asked */
-    struct orr_own_branch *own;         /* own_turn.c; NULL until asked */
-    struct orr_seen *seen;              /* seen_before.c; NULL until asked */
+    struct orr_places *places;    /* pruner "places"; NULL until asked */
+    struct orr_domains *domains;  /* pruner "domains"; NULL until asked */
+    struct orr_losses *losses;    /* pruner "regain"; NULL until asked */
+    struct orr_apart *apart;      /* apart.h; NULL: nothing is known of such a world */
+    struct orr_given_back *given; /* served_first.c; NULL until asked */
+    struct orr_own_branch *own;   /* own_turn.c; NULL until asked */
+    struct orr_seen *seen;        /* seen_before.c; NULL until asked */
     uint64_t world;     /* fingerprint of all that the search reads; 0: not known: in trees */
     bool waiting_known; /* without who waits, which has one of its own: */
     uint64_t waiting_fingerprint; /* waiting_fingerprint.c */
@@ -64,8 +62,6 @@ bool orr_refute__first_task(struct orr_victim_search *search);
 bool orr_refute__gang(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */
 void orr_refute__start_probe(struct orr_victim_search *search);
-/* The potential victims so far, whatever part of them is tried. */
-bool orr_refute__state(struct orr_victim_search *search);
 /* Those on one node, or on the nodes with victims at [from, to), the nth window of the state. */
 bool orr_refute__node(struct orr_victim_search *search, uint32_t node);
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);

@@ -17,14 +17,11 @@
 #include "flat_int.h"
 #include "seen_before.h"
 
-/* Of the validator about what is lost at least: it says nothing about how far the scenario gets. */
-#define LOSES_TOO_MUCH ORR_OUTCOME_COUNT
-
 /* Of a job, in the lowest bits of its fingerprint. */
-#define CONSTRAINED    UINT64_C(1) /* by a topology */
-#define IN_PARTS       UINT64_C(2) /* some task asks something else than whole GPUs, */
-#define ASKS_MORE      UINT64_C(4) /* or other resources beside, or a domain within one */
-#define TRAITS         UINT64_C(7)
+#define CONSTRAINED UINT64_C(1) /* by a topology */
+#define IN_PARTS    UINT64_C(2) /* some task asks something else than whole GPUs, */
+#define ASKS_MORE   UINT64_C(4) /* or other resources beside, or a domain within one */
+#define TRAITS      UINT64_C(7)
 
 struct orr_seen {           /* of a search */
     uint64_t *of_job;       /* by job: its fingerprint with its traits; 0: not known */
@@ -191,26 +188,16 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
     }
     seen->scenario = orr_scatter(fingerprint_places(search, seen, potential) + seen->search) | 1;
     const unsigned answer = orr_answers_find(&search->session->victim_index->seen, seen->scenario);
-    if (answer == LOSES_TOO_MUCH) {
+    if (answer == ORR_LOSES_TOO_MUCH) {
         return search->outcome >= ORR_OUTCOME_REJECTED ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
     }
     return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;
 }
 
-static void note(const struct orr_victim_search *search, unsigned answer)
+void orr_seen__note(const struct orr_victim_search *search, unsigned answer)
 {
     const struct orr_seen *seen = search->refuter.seen;
     if (seen != NULL && seen->scenario != 0) {
         orr_answers_note(&search->session->victim_index->seen, seen->scenario, answer);
     }
-}
-
-void orr_seen__note(const struct orr_victim_search *search, enum orr_outcome outcome)
-{
-    note(search, (unsigned)outcome);
-}
-
-void orr_seen__note_loses_too_much(const struct orr_victim_search *search)
-{
-    note(search, LOSES_TOO_MUCH);
 }

@@ -8,9 +8,10 @@
 /* How the scenario would end; SOLVED: not known. Before anything is evicted. */
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
                                    const struct orr_victims *potential);
-/* What became of the scenario that was asked last: that; or what it loses at least is too much,
- * which does not tell how far it would have got. */
-void orr_seen__note(const struct orr_victim_search *search, enum orr_outcome outcome);
-void orr_seen__note_loses_too_much(const struct orr_victim_search *search);
+/* Beside outcomes: the validator refuses what is lost at least, which does not tell how far the
+ * scenario would have got. */
+#define ORR_LOSES_TOO_MUCH ORR_OUTCOME_COUNT
+/* What became of the scenario that was asked last. */
+void orr_seen__note(const struct orr_victim_search *search, unsigned answer);
 
 #endif

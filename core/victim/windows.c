@@ -288,9 +288,6 @@ static bool try_multi_node(struct orr_victim_search *search)
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
-    if (orr_refute__state(search)) {
-        return false;
-    }
     return search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
                                                       : try_multi_node(search);
 }
