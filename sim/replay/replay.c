@@ -73,8 +73,8 @@ static bool heeds_busy(const struct orr_scenario *scenario)
     return heeds;
 }
 
-/* A century from the first submit to that of the last copy: with more, GPU time would not fit, and
- * the file says something in other units than its reader thinks. */
+/* A century from the first submit to that of the last copy: with more, the file says something in
+ * other units than its reader thinks. GPU time is looked at job by job (replay_job.c). */
 static enum orr_status check_reach(const struct orr_world_part *p, struct orr_err *err)
 {
     const uint32_t copies = p->part->copies == 0 ? 1 : p->part->copies;

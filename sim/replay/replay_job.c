@@ -2,6 +2,7 @@
 /* replay_job.c - one row of a trace as one job of the core: gang, queue, times. */
 #include "replay_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <orrery/core/place.h>
@@ -431,6 +432,27 @@ static bool check_profile(struct orr_world *world, const struct orr_scenario *sc
                   name);
 }
 
+/* Sums of GPU time are whole up to 2^63 mGPU x ms. What a job holds may be more than its run time,
+ * with attempts that are lost: half of that is for the run times. */
+static bool check_gpu_time(struct orr_world *world, uint32_t part, const struct orr_row *row,
+                           const struct orr_job_spec *spec)
+{
+    const int64_t mgpu = world->shapes.shapes[spec->shape].gpus_mgpu;
+    if (spec->work_ms <= 0 || mgpu <= INT64_MAX / 2 / spec->work_ms) {
+        return true;
+    }
+    const double hours_of_mgpu_ms = 1.0 / ORR_MGPU / 3600000.0;
+    char why[240];
+    (void)snprintf(
+        why, sizeof why,
+        "its GPU time (run time x GPUs) is %.3g h, and at most %.3g h can be counted: look "
+        "at the unit of the times%s",
+        (double)spec->work_ms * (double)mgpu * hours_of_mgpu_ms,
+        (double)(INT64_MAX / 2) * hours_of_mgpu_ms,
+        world->parts[part].part->scale.run > 1.0 ? " and at scale.run" : "");
+    return reject(world, part, row, why, NULL);
+}
+
 bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
                      uint32_t row_index, struct orr_job_spec *spec)
 {
@@ -494,7 +516,8 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
                       : orr_shapes_put_within(&world->shapes, groups.items, groups.count,
                                               groups.min_tasks, span);
     spec->source = p->first_source + row_index;
-    if (!check_profile(world, nodes->scenario, part, row, backlog, &groups)) {
+    if (!check_profile(world, nodes->scenario, part, row, backlog, &groups) ||
+        !check_gpu_time(world, part, row, spec)) {
         return false;
     }
     spec->terms = p->service != NULL
