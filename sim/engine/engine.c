@@ -405,14 +405,15 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     return ORR_OK;
 }
 
-/* Nothing waits, runs or is to come, and the policy wishes for a cycle all the same. */
+/* Nothing that could ever start waits, nothing runs or is to come, and the policy wishes for a
+ * cycle all the same. */
 static bool is_wish_alone(const struct engine *engine, orr_ms next)
 {
-    return next == engine->wake_ms && engine->ledger->pending_jobs == 0 &&
-           engine->ledger->running_jobs == 0 && engine->next_arrival == engine->world->job_count &&
-           engine->heap.count == 0 && engine->next_cycle_ms == ORR_MS_NEVER &&
-           engine->queue_change_ms == ORR_MS_NEVER && engine->look_ms == ORR_MS_NEVER &&
-           engine->running_ms == ORR_MS_NEVER;
+    return next == engine->wake_ms && engine->ledger->running_jobs == 0 &&
+           !orr_engine__somebody_may_start(engine) &&
+           engine->next_arrival == engine->world->job_count && engine->heap.count == 0 &&
+           engine->next_cycle_ms == ORR_MS_NEVER && engine->queue_change_ms == ORR_MS_NEVER &&
+           engine->look_ms == ORR_MS_NEVER && engine->running_ms == ORR_MS_NEVER;
 }
 
 static void report_progress(const struct engine *engine)

@@ -281,6 +281,8 @@ void orr_engine__note_leaving(struct engine *engine, uint32_t job);
 void orr_engine__note_vacant(struct engine *engine);
 /* Is nothing left but failures, what is listed, and what is stale, and of no use to anybody? */
 bool orr_engine__only_faults_left(struct engine *engine);
+/* Does somebody wait who is not known to start at no time (options->foreseen)? */
+bool orr_engine__somebody_may_start(const struct engine *engine);
 
 /* engine_shares.c: fair shares of a policy that has some */
 void orr_engine__shares_open(struct engine *engine);

@@ -521,11 +521,23 @@ static bool has_live_event(const struct engine *engine)
     return live;
 }
 
+bool orr_engine__somebody_may_start(const struct engine *engine)
+{
+    const struct orr_run *foreseen = engine->options->foreseen;
+    const struct orr_fold *fold = &engine->run->fold;
+    const uint32_t queues = foreseen == NULL || foreseen->never_count == 0 ? 0 : fold->tree->count;
+    int64_t left = engine->ledger->pending_jobs;
+    for (uint32_t q = 0; q < queues && left > 0; q++) {
+        left -= fold->queues[q].never_jobs;
+    }
+    return left > 0;
+}
+
 /* Does the policy wish for a cycle in which it may still decide something? */
 static bool is_wish_of_use(const struct engine *engine)
 {
     return engine->wake_ms != ORR_MS_NEVER &&
-           engine->ledger->pending_jobs + engine->ledger->running_jobs > 0;
+           (engine->ledger->running_jobs > 0 || orr_engine__somebody_may_start(engine));
 }
 
 /* Does a node come back at random that somebody may wait for? */
@@ -533,12 +545,13 @@ static bool is_repair_of_use(struct engine *engine, bool changes)
 {
     const struct orr_ledger *ledger = engine->ledger;
     return engine->failed_nodes > 0 &&
-           (ledger->running_jobs > 0 ||
-            (ledger->pending_jobs > 0 && (changes || !orr_engine__is_hopeless(engine))));
+           (ledger->running_jobs > 0 || (orr_engine__somebody_may_start(engine) &&
+                                         (changes || !orr_engine__is_hopeless(engine))));
 }
 
 /* What waits now waits for ever, unless the end of something listed makes room, a quota grows, or
- * nodes are ordered. What is over already must not prolong the run. */
+ * nodes are ordered: for who could never start they do not. What is over already must not prolong
+ * the run. */
 bool orr_engine__only_faults_left(struct engine *engine)
 {
     const uint32_t changes = engine->world->queue_change_count - engine->next_queue_change;
@@ -552,6 +565,6 @@ bool orr_engine__only_faults_left(struct engine *engine)
     const uint32_t stale =
         engine->idle_events + (engine->ledger->pending_jobs == 0 ? engine->give_up_events : 0);
     const bool counted = left + hopes > 0 && left + stale == engine->heap.count;
-    return (engine->listed_events + hopes == 0 || engine->ledger->pending_jobs == 0) &&
+    return (engine->listed_events + hopes == 0 || !orr_engine__somebody_may_start(engine)) &&
            (counted || (engine->ledger->running_jobs == 0 && !has_live_event(engine)));
 }
