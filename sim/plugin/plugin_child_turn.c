@@ -4,6 +4,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include <orrery/base/mem.h>
+#include <orrery/base/sort.h>
+#include <orrery/base/text.h>
+
+#define WAKE_MOST_S 1e12
 
 static const char a_job[] = "the number of a job", on_nodes[] = "a list of [node, pods]";
 static const struct orr_child_member of_place[] = {
@@ -181,6 +188,56 @@ static enum orr_status do_progress(struct orr_child_turn *t, sqlite3_stmt *messa
     return ORR_OK;
 }
 
+/* How many pods the GPUs of a node are enough for when it is empty. Of pods that share devices it
+ * is not known here. */
+static uint32_t most_pods(const struct orr_request *request, const struct orr_node_type *type)
+{
+    if (request->instances > 0) {
+        return type->mig[request->mig_profile] / request->instances;
+    }
+    return request->gpu_ask == ORR_GPU_WHOLE ? type->gpus / request->devices : UINT32_MAX;
+}
+
+static int by_node(const void *a, const void *b, void *context)
+{
+    const struct orr_seat *x = a, *y = b;
+    (void)context;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static enum orr_status refuse_seats(const struct orr_child_turn *t, uint32_t job, uint32_t pods,
+                                    uint32_t node, uint32_t most)
+{
+    char why[160];
+    (void)snprintf(why, sizeof why,
+                   "\"on\" is out of range: the group of job %u has %u pod%s, and of them node %u "
+                   "holds %u at most",
+                   job, pods, ORR_PLURAL(pods), node, most < pods ? most : pods);
+    return orr_child__refuse(t->child, t->line, why);
+}
+
+/* Could the job have these seats at some time: has it so many pods, and each node the GPUs? */
+static enum orr_status check_seats(const struct orr_child_turn *t, uint32_t job,
+                                   const struct orr_task_group *group)
+{
+    const uint32_t count = t->child->seat_count;
+    struct orr_seat *seats = orr_alloc(count, sizeof *seats);
+    uint64_t pods = 0, here = 0; /* of the job, and of it on the node of the seat */
+    enum orr_status status = ORR_OK;
+    memcpy(seats, t->child->seats, count * sizeof *seats);
+    orr_sort(seats, count, sizeof *seats, by_node, NULL);
+    for (uint32_t s = 0; s < count && status == ORR_OK; s++) {
+        const uint32_t node = seats[s].node;
+        const uint32_t most = most_pods(&group->request, orr_cluster_type(t->view->cluster, node));
+        here = (s > 0 && seats[s - 1].node == node ? here : 0) + seats[s].tasks;
+        pods += seats[s].tasks;
+        status = pods > group->count || here > most ? refuse_seats(t, job, group->count, node, most)
+                                                    : ORR_OK;
+    }
+    orr_free(seats);
+    return status;
+}
+
 static enum orr_status do_rate(struct orr_child_turn *t, sqlite3_stmt *row)
 {
     uint32_t job = ORR_NONE;
@@ -192,6 +249,7 @@ static enum orr_status do_rate(struct orr_child_turn *t, sqlite3_stmt *row)
         status = group < 0 || group >= shape->group_count
                      ? orr_child__refuse(child, t->line, "the job has no such group")
                      : take_seats(t, (uint32_t)group);
+        status = status == ORR_OK ? check_seats(t, job, &shape->groups[group]) : status;
     }
     if (status == ORR_OK) {
         const int64_t ppm = child->host->rate_at(t->view, job, child->seats, child->seat_count);
@@ -234,7 +292,11 @@ static enum orr_status do_end(struct orr_child_turn *t, sqlite3_stmt *row)
     orr_ms wake = ORR_MS_NEVER;
     if (!orr_child__is_null(row, 15)) {
         const double seconds = sqlite3_column_double(row, 15);
-        wake = seconds > -1e12 && seconds < 1e12 ? (orr_ms)llround(seconds * 1000.0) : ORR_MS_NONE;
+        if (seconds > WAKE_MOST_S) {
+            return orr_child__refuse(t->child, t->line,
+                                     "\"wake_s\" is above 1e12 s; null is no wish");
+        }
+        wake = seconds > -WAKE_MOST_S ? (orr_ms)llround(seconds * 1000.0) : ORR_MS_NONE;
         if (wake <= t->view->now) {
             return orr_child__refuse(t->child, t->line, "\"wake_s\" is not after now");
         }

@@ -296,6 +296,15 @@ case_child_no_node() { refused '{"place": 0, "on": [[7, 1]]}' '"on" names a node
 case_child_evicts_nobody() { refused '{"evict": 0}' 'the job does not run'; }
 case_child_no_reason() { refused '{"explain": 0, "reason": "mood"}' 'there is no such reason'; }
 case_child_wakes_before() { refused '{"end": true, "wake_s": 0}' '"wake_s" is not after now'; }
+case_child_wakes_too_late() { refused '{"end": true, "wake_s": 1e300}' '"wake_s" is above 1e12 s; null is no wish'; }
+case_child_rates_what_cannot_be() { # a: two pods of 4 GPUs; b: one of 8
+    refused '{"rate": 0, "on": [[0, 9]]}' '"on" is out of range: the group of job 0 has 2 pods, and of them node 0 holds 2 at most'
+    refused '{"rate": 0, "on": [[0, 2], [1, 1]]}' 'has 2 pods'
+    sed 's/^a,.*/a,0,100,3,4/' trace.csv >t.csv
+    mv t.csv trace.csv
+    refused '{"rate": 0, "on": [[1, 1], [0, 2], [1, 2]]}' '"on" is out of range'
+    refused '{"rate": 0, "on": [[1, 3]]}' 'has 3 pods, and of them node 1 holds 2 at most'
+}
 case_child_loose_messages() {
     refused '{"place": 0, "On": [[0, 1], [1, 1]]}' 'its "place" has no member "On"; the members are place, on, group'
     refused '{"place": 0, "evict": 1}' 'its "place" has no member "evict"'
