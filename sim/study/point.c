@@ -718,36 +718,27 @@ enum orr_status orr_point_branch(const struct orr_point_options *options,
     return status == ORR_OK ? simulate(options, branching, ORR_MS_NEVER, point, err) : status;
 }
 
-struct watch {
-    const struct orr_run *run;
-    uint32_t job;
-    volatile sig_atomic_t stop;
-    const volatile sig_atomic_t *interrupted;
-};
-
 static orr_ms first_start(const struct orr_run *run, uint32_t job)
 {
     const struct orr_job_state *state = &run->ledger->jobs[job];
     return state->phase == ORR_JOB_FUTURE ? ORR_MS_NONE : state->first_start_ms;
 }
 
-/* Looked at now and then: a run that goes on a little longer does no harm. */
-static void look(uint64_t done, uint64_t total, orr_ms now, void *context)
+static bool is_probed(void *context, uint32_t job, orr_ms now)
 {
-    struct watch *watch = context;
-    (void)done;
-    (void)total;
+    const uint32_t *probed = context;
     (void)now;
-    watch->stop = *watch->interrupted || first_start(watch->run, watch->job) != ORR_MS_NONE;
+    return job == *probed;
 }
 
 enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atomic_t *interrupted,
                                 struct orr_err *err)
 {
     struct orr_point point = {.output = NULL};
-    struct watch watching = {.run = &point.run, .interrupted = interrupted};
-    const struct orr_point_options options = {
-        .interrupted = &watching.stop, .progress = look, .context = &watching};
+    uint32_t job = ORR_NONE;
+    const struct orr_branching until_start = {
+        .at_ms = ORR_MS_NEVER, .started = is_probed, .context = &job};
+    const struct orr_point_options options = {.interrupted = interrupted};
     /* the run that it follows was allowed to reject what it did */
     const struct orr_world_options given = {.allow_loss_ppm = ORR_LOSS_ALL,
                                             .interrupted = interrupted};
@@ -757,13 +748,16 @@ enum orr_status orr_point_probe(struct orr_probe *probe, const volatile sig_atom
         status = orr_study__change_job(&point.world, &probe->change, err);
     }
     if (status == ORR_OK) {
-        status = orr_study__find_job(&point.world, probe->job, &watching.job, err);
+        status = orr_study__find_job(&point.world, probe->job, &job, err);
     }
     if (status == ORR_OK) {
-        status = simulate(&options, NULL, probe->until_ms, &point, err);
+        status = simulate(&options, &until_start, probe->until_ms, &point, err);
+    }
+    if (status == ORR_OK && point.run.status == ORR_RUN_INTERRUPTED) {
+        status = orr_fail(err, ORR_INTERRUPTED, "interrupted");
     }
     if (status == ORR_OK) {
-        probe->start_ms = first_start(&point.run, watching.job);
+        probe->start_ms = first_start(&point.run, job);
     }
     orr_point_release(&point);
     return status;
