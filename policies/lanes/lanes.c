@@ -33,6 +33,7 @@ void orr_lanes_release(struct orr_lanes *lanes)
     orr_free(lanes->fresh);
     orr_free(lanes->seated);
     orr_free(lanes->scaling.lined);
+    orr_free(lanes->came_ms);
     *lanes = (struct orr_lanes){0};
 }
 
@@ -144,9 +145,24 @@ static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_view *view,
     return came;
 }
 
+/* A job that was held back comes when its hold ends, not when it was submitted, and comes back to
+ * that place when it is evicted; one that runs as the run begins came when it was submitted. */
+static void note_came(struct orr_lanes *lanes, const struct orr_view *view,
+                      enum orr_job_event event, uint32_t job)
+{
+    lanes->came_ms =
+        orr_zgrow(lanes->came_ms, &lanes->came_capacity, view->job_count, sizeof *lanes->came_ms);
+    if (event == ORR_JOB_SUBMITTED) {
+        lanes->came_ms[job] = view->now;
+    } else if (event == ORR_JOB_STARTED) {
+        lanes->came_ms[job] = view->specs[job].submit_ms;
+    }
+}
+
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job)
 {
+    note_came(lanes, view, event, job);
     if (event == ORR_JOB_STARTED) {
         return;
     }
@@ -161,11 +177,10 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
     if (!orr_scaling_joins(&lanes->scaling, view, job)) {
         return;
     }
-    const struct orr_job_spec *spec = &view->specs[job];
-    /* a job that was held back comes when its hold ends, not when it was submitted; one that runs
-     * and wants more does so now */
-    orr_ms came = event == ORR_JOB_REQUEUED ? spec->submit_ms : view->now;
-    line_up(lanes, view, (struct orr_event){.at = key_of(lanes, view, spec, came), .subject = job});
+    /* one that runs and wants more does so now */
+    const orr_ms came = event == ORR_JOB_REQUEUED ? lanes->came_ms[job] : view->now;
+    const orr_ms key = key_of(lanes, view, &view->specs[job], came);
+    line_up(lanes, view, (struct orr_event){.at = key, .subject = job});
     note_fresh(lanes, job);
 }
 
