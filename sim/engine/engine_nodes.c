@@ -525,7 +525,8 @@ bool orr_engine__somebody_may_start(const struct engine *engine)
 {
     const struct orr_run *foreseen = engine->options->foreseen;
     const struct orr_fold *fold = &engine->run->fold;
-    const uint32_t queues = foreseen == NULL || foreseen->never_count == 0 ? 0 : fold->tree->count;
+    const bool known = foreseen != NULL && foreseen->never_count > 0 && !engine->branched;
+    const uint32_t queues = known ? fold->tree->count : 0; /* in a branch other jobs come */
     int64_t left = engine->ledger->pending_jobs;
     for (uint32_t q = 0; q < queues && left > 0; q++) {
         left -= fold->queues[q].never_jobs;

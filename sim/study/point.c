@@ -112,29 +112,32 @@ static enum orr_warmup find_warmup(const struct orr_scenario *scenario,
                                                           : ORR_WARMUP_NOT_FOUND;
 }
 
+static orr_ms horizon_of(const struct orr_point *point)
+{
+    const orr_ms horizon = point->scenario.horizon_ms;
+    return horizon == ORR_MS_NONE ? ORR_MS_NEVER : point->world.begin_ms + horizon;
+}
+
 static enum orr_status simulate(const struct orr_point_options *given,
                                 const struct orr_branching *branching, orr_ms until_ms,
                                 struct orr_point *point, struct orr_err *err)
 {
     orr_ms first = point->world.begin_ms, last = point->world.last_submit_ms;
-    orr_ms horizon = point->scenario.horizon_ms == ORR_MS_NONE ? ORR_MS_NEVER
-                                                               : first + point->scenario.horizon_ms;
-    horizon = horizon < until_ms ? horizon : until_ms;
+    const orr_ms stated = horizon_of(point), horizon = stated < until_ms ? stated : until_ms;
     const bool at_once = comes_at_once(&point->world);
     bool detect = point->scenario.warmup_ms == ORR_MS_NONE;
     orr_ms warm = first + (detect || at_once ? 0 : point->scenario.warmup_ms);
     orr_ms end = at_once ? ORR_MS_NEVER : last < horizon ? last : horizon;
     const struct orr_latency latency = latency_of(&point->scenario.latency);
     const orr_ms origin_ms = orr_world_clock_origin_ms(&point->world, &point->scenario);
-    struct orr_run foreseen;
-    orr_never_foresee(&point->world, point->shards, horizon, &foreseen);
+    orr_never_foresee(&point->world, point->shards, horizon, &point->foreseen);
     struct orr_engine_options options = {
         .shards = point->shards,
         .epoch_ms = origin_ms == ORR_MS_NONE ? 0 : origin_ms,
         .horizon_ms = horizon,
         .window_start_ms = warm < end ? warm : end,
         .window_end_ms = end,
-        .foreseen = &foreseen,
+        .foreseen = &point->foreseen,
         .interrupted = given->interrupted,
         .progress = given->progress,
         .progress_context = given->context,
@@ -148,7 +151,7 @@ static enum orr_status simulate(const struct orr_point_options *given,
         .check_books = given->check_books,
         .checkpoint = given->checkpoint};
     enum orr_status status = orr_engine_run(&point->world, &options, &point->run, err);
-    orr_run_release(&foreseen);
+    orr_run_release(&point->foreseen);
     if (status == ORR_POLICY && has_plugin(point)) { /* no bug of this program */
         status = ORR_PLUGIN;
         err->status = status;
@@ -336,21 +339,40 @@ static orr_ms hold_at(void *context, struct orr_branch *branch)
     return course->status == ORR_OK ? ORR_MS_NEVER : ORR_MS_NONE;
 }
 
+/* Can the same jobs never start as it was foreseen as the run began, before its events changed? */
+static bool foresees_the_same(const struct orr_point *point)
+{
+    const struct orr_run *before = &point->foreseen;
+    struct orr_run now;
+    orr_never_foresee(&point->world, point->shards, horizon_of(point), &now);
+    bool same = now.never_count == before->never_count;
+    for (uint32_t i = 0; i < now.never_count && same; i++) {
+        same = now.nevers[i].job == before->nevers[i].job;
+    }
+    orr_run_release(&now);
+    return same;
+}
+
 /* Goes on as another point, in a process of its own: the scenario that was stays, as the world's
  * names are in it, and so does the file of its results, which is not this process's. */
 static enum orr_status become(struct course *course, const struct orr_point_options *options,
                               struct orr_branch *branch)
 {
+    const struct orr_point_others *others = course->options->others;
     struct orr_point *point = course->point;
     course->options = options;
     course->store = NULL;
     enum orr_status status = orr_scenario_load(&options->scenario, &point->scenario, course->err);
-    if (status == ORR_OK) {
-        point->output = output_path(options, &point->scenario);
-        status = open_results(options, point, &course->store, course->err);
+    if (status != ORR_OK) {
+        return status;
     }
+    orr_world_change_events(&point->world, &point->scenario);
+    if (!foresees_the_same(point)) {
+        others->leave(others->context);
+    }
+    point->output = output_path(options, &point->scenario);
+    status = open_results(options, point, &course->store, course->err);
     if (status == ORR_OK) {
-        orr_world_change_events(&point->world, &point->scenario);
         orr_branch_refresh(branch);
     }
     return status;

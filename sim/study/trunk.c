@@ -101,8 +101,14 @@ static void end_as_other(struct trunk *trunk, const struct orr_study__verdict *v
     _exit(0);
 }
 
-/* Those that have not come to an end: the run failed or was over before that time, or their
- * processes were killed. Each by itself. */
+static void leave(void *context)
+{
+    (void)context;
+    _exit(0); /* without a verdict: run_rest runs it by itself */
+}
+
+/* Those that have not come to an end: the run failed or was over before that time, is not theirs,
+ * or their processes were killed. Each by itself. */
 static void run_rest(struct trunk *trunk)
 {
     for (uint32_t i = 0; i < trunk->count; i++) {
@@ -136,7 +142,7 @@ struct orr_study__verdict orr_study__run_trunk(const struct orr_point_options *o
     struct trunk trunk = {.others = others, .count = count, .width = width, .me = ORR_NONE};
     qsort(others, count, sizeof *others, by_time);
     const struct orr_point_others branch = {
-        .at_ms = others[0].trunk_until_ms, .split = split, .context = &trunk};
+        .at_ms = others[0].trunk_until_ms, .split = split, .leave = leave, .context = &trunk};
     const size_t bytes = count * sizeof *trunk.verdicts;
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {

@@ -46,6 +46,9 @@ struct orr_point_others {
      * that it was, which gets the time of the next ones, ORR_MS_NEVER: there are none. Not called
      * where nothing is left to run by then. */
     const struct orr_point_options *(*split)(void *context, orr_ms *next_ms);
+    /* In a process that split made, and which does not return: of its point other jobs can never
+     * start, so that the run was not its own from the beginning. */
+    void (*leave)(void *context);
     void *context;
 };
 
@@ -97,6 +100,7 @@ struct orr_point {
     struct orr_scenario scenario;
     struct orr_world world;
     struct orr_run run;
+    struct orr_run foreseen; /* while it runs: who can never start (orr_never_foresee) */
     struct orr_summary summary;
     struct orr_engine_shard *shards;  /* who schedules each shard of the scenario; params owned */
     char *output;                     /* where the results are */
