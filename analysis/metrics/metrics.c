@@ -221,7 +221,7 @@ const struct orr_metric_def orr_metric_table[] = {
      "Jain's index (1: fair)", "all, shard",
      "Jain's index of allocated / entitled GPU time over queues with demand (equality); entitled: "
      "weighted max-min of demands but those of jobs that can never start, of what is up, by an "
-     "oracle apart from the policy"},
+     "oracle apart from the policy, which knows no partitions and no nodes that jobs are bound to"},
     {"fairness_satisfaction", "1", MORE, MOST_1, "Jain's index, capped", "all, shard",
      "fairness_jain with the ratio capped at 1"},
     {"user_fairness_jain", "1", MORE, MOST_1, "Jain's index of users",

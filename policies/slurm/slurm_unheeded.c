@@ -106,6 +106,58 @@ static void say_unlisted(const struct slurm_conf *conf, const struct orr_view *v
     }
 }
 
+/* GPUs of the shard's nodes; of those in a set, unless it is NULL. */
+static int64_t gpus_of(const struct orr_view *view, const uint64_t *nodes)
+{
+    int64_t gpus = 0;
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        const struct orr_node_type *type = orr_cluster_type(view->cluster, n);
+        const bool counts = type->shard == view->shard && (nodes == NULL || slurm_has(nodes, n));
+        gpus += counts ? (int64_t)orr_node_type_own_gpus(type) : 0;
+    }
+    return gpus;
+}
+
+static void add_partitions(const struct slurm *slurm, const struct slurm_job *job, uint64_t *nodes)
+{
+    for (uint32_t p = 0; p < job->partition_count; p++) {
+        const uint64_t *of = slurm->conf.partitions[job->partitions[p]].nodes;
+        for (uint32_t w = 0; w < slurm->words; w++) {
+            nodes[w] |= of[w];
+        }
+    }
+}
+
+/* What queues are entitled to is divided apart from any policy: a queue may be entitled to more
+ * than its partitions have, and then nobody could give it that. `nodes`: for each queue those that
+ * its jobs may use. */
+static void say_shares(const struct slurm *slurm, const struct orr_view *view,
+                       const uint64_t *nodes, const bool *has_jobs, orr_policy_say_fn *say,
+                       void *context)
+{
+    const int64_t all = gpus_of(view, NULL);
+    int64_t first_gpus = 0;
+    uint32_t count = 0, first = ORR_NONE;
+    char text[400];
+    for (uint32_t q = 0; q < view->queues->count; q++) {
+        const int64_t gpus = has_jobs[q] ? gpus_of(view, nodes + (size_t)q * slurm->words) : all;
+        if (gpus < all) {
+            first = count++ == 0 ? q : first;
+            first_gpus = first == q ? gpus : first_gpus;
+        }
+    }
+    if (count > 0) {
+        (void)snprintf(
+            text, sizeof text,
+            "partitions, by the shares that fairness (Jain, share deviation) is measured "
+            "against: they divide all %lld GPU%s, and the partitions of %u queue%s have "
+            "fewer (first %.60s: %lld)",
+            (long long)all, ORR_PLURAL(all), (unsigned)count, ORR_PLURAL(count),
+            orr_idmap_name(&view->queues->names, first), (long long)first_gpus);
+        say(text, context);
+    }
+}
+
 void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
                          void *context)
 {
@@ -115,6 +167,9 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
     struct slurm_options options = {.tally = orr_zalloc(1, sizeof *options.tally)};
     orr_idmap_init(&slurm.arrays);
     orr_slurm__licenses_open(&slurm);
+    slurm.words = (view->cluster->node_count + 63) / 64;
+    uint64_t *nodes = orr_zalloc((size_t)view->queues->count * slurm.words + 1, sizeof *nodes);
+    bool *has_jobs = orr_zalloc(view->queues->count + (size_t)1, sizeof *has_jobs);
     const bool read = orr_slurm__conf_read(&slurm.conf, params, view, &err) == ORR_OK;
     for (uint32_t j = 0; j < view->job_count && read; j++) {
         struct slurm_job job = {.array = ORR_NONE,
@@ -125,6 +180,9 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
         options.account[0] = '\0';
         if (view->queues->queues[view->specs[j].queue].shard == view->shard) {
             orr_slurm__options_read(&slurm, view, j, &job, &options);
+            const uint32_t queue = view->specs[j].queue;
+            add_partitions(&slurm, &job, nodes + (size_t)queue * slurm.words);
+            has_jobs[queue] = true;
             unlimited += orr_slurm__is_unlimited(&slurm.conf, view, j, job.partitions[0]);
             const bool strange = lacks_assoc(&slurm, view, j, &options);
             first = strange && strangers == 0 ? j : first;
@@ -135,10 +193,13 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
     if (read) {
         say_absent(&slurm.conf, say, context);
         say_unlisted(&slurm.conf, view, say, context);
+        say_shares(&slurm, view, nodes, has_jobs, say, context);
     }
     say_unlimited(unlimited, say, context);
     say_strangers(view, strangers, first, say, context);
     orr_free(options.tally);
+    orr_free(nodes);
+    orr_free(has_jobs);
     orr_slurm__licenses_close(&slurm);
     orr_slurm__conf_release(&slurm.conf);
     orr_idmap_release(&slurm.arrays);
