@@ -233,6 +233,23 @@ static void set_defaults(struct slurm_conf *conf, const struct orr_view *view)
     const size_t words = (nodes + (size_t)63) / 64 + 1;
     conf->open_nodes = orr_alloc(words, sizeof *conf->open_nodes);
     memset(conf->open_nodes, 0xff, words * sizeof *conf->open_nodes);
+    conf->listed = orr_zalloc(words, sizeof *conf->listed);
+    conf->ordinal = orr_zalloc(nodes + (size_t)1, sizeof *conf->ordinal);
+}
+
+/* To slurmctld, nodes that slurm.conf does not have, or that are another scheduler's, are not
+ * there: those on both sides of them follow each other. */
+static void number_nodes(struct slurm_conf *conf, const struct orr_view *view)
+{
+    uint32_t before = 0;
+    for (uint32_t n = 0; n < view->cluster->node_count; n++) {
+        bool known = slurm_has(conf->listed, n);
+        for (uint32_t p = 0; p < conf->partition_count && !known; p++) {
+            known = slurm_has(conf->partitions[p].nodes, n);
+        }
+        conf->ordinal[n] = before;
+        before += known && orr_cluster_type(view->cluster, n)->shard == view->shard;
+    }
 }
 
 static void finish(struct slurm_conf *conf, const struct orr_view *view)
@@ -251,6 +268,9 @@ static void finish(struct slurm_conf *conf, const struct orr_view *view)
     for (uint32_t p = 0; p < conf->partition_count; p++) {
         const double factor = (double)conf->partitions[p].priority_job_factor;
         conf->max_job_factor = factor > conf->max_job_factor ? factor : conf->max_job_factor;
+    }
+    if (view != NULL) {
+        number_nodes(conf, view);
     }
     conf->bf_node_space_size =
         conf->bf_node_space_size > 0 ? conf->bf_node_space_size : conf->bf_max_job_test;
@@ -357,6 +377,8 @@ void orr_slurm__conf_release(struct slurm_conf *conf)
     orr_free(conf->partitions);
     orr_free(conf->weight);
     orr_free(conf->open_nodes);
+    orr_free(conf->listed);
+    orr_free(conf->ordinal);
     orr_free(conf->node_sets);
     orr_free(conf->featured);
     orr_free(conf->switches);

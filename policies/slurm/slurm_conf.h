@@ -235,6 +235,8 @@ struct slurm_conf {
     struct slurm_named_nodes *node_sets, *featured;
     uint32_t node_set_count, node_set_capacity, featured_count, featured_capacity;
     uint64_t *open_nodes; /* node set: those that no State= or DownNodes= takes away */
+    uint64_t *listed;     /* node set: those that lines NodeName= name */
+    uint32_t *ordinal;    /* per node: how many before it are of lines NodeName= or partitions */
     bool closed_default;
     struct orr_idmap absent; /* nodes of lines NodeName= that the cluster does not have */
     struct slurm_switch *switches;

@@ -41,7 +41,7 @@ static bool next_run(const struct slurm_search *search, uint32_t from, struct ru
     for (uint32_t i = from; i < search->count; i++) {
         const struct slurm_candidate *c = &search->candidates[i];
         if (c->tasks == 0 || c->weight != run->weight ||
-            c->node != search->candidates[from].node + (i - from)) {
+            c->ordinal != search->candidates[from].ordinal + (i - from)) {
             break;
         }
         run->end = i + 1;

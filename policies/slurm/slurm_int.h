@@ -97,11 +97,11 @@ struct slurm_victim { /* a job that may lose its nodes */
     int64_t key;     /* the lowest goes first */
 };
 
-struct slurm_candidate { /* a node that could take tasks of a group */
-    uint32_t node;
-    int64_t tasks; /* 0: used up, or left out */
-    int64_t free;  /* CPUs, or tasks where CPUs have no end or none are asked */
-    int64_t whole; /* the same of the empty node */
+struct slurm_candidate {    /* a node that could take tasks of a group */
+    uint32_t node, ordinal; /* of those after each other, ordinals are too */
+    int64_t tasks;          /* 0: used up, or left out */
+    int64_t free;           /* CPUs, or tasks where CPUs have no end or none are asked */
+    int64_t whole;          /* the same of the empty node */
     int64_t weight;
 };
 

@@ -19,7 +19,7 @@ struct taking {
     const struct slurm_reader *reader;
     struct slurm_partition *partition; /* or NULL: weights, or states alone */
     int64_t weight;                    /* below 0: it stays as it is */
-    bool closed;
+    bool lists, closed;
     bool missing;
     char name[64];
 };
@@ -79,6 +79,7 @@ static bool take_node(void *context, const char *name)
         conf->weight[node] = taking->weight >= 0 ? taking->weight : conf->weight[node];
         conf->open_nodes[node >> 6] =
             taking->closed ? conf->open_nodes[node >> 6] & ~bit : conf->open_nodes[node >> 6] | bit;
+        conf->listed[node >> 6] |= taking->lists ? bit : 0;
     } else if (!slurm_has(taking->partition->nodes, node)) {
         taking->partition->nodes[node >> 6] |= (uint64_t)1 << (node & 63);
         taking->partition->node_count++;
@@ -363,6 +364,7 @@ enum orr_status orr_slurm__read_node(const struct slurm_reader *reader, struct s
 {
     struct taking taking = {.reader = reader,
                             .weight = reader->conf->weight_default,
+                            .lists = true,
                             .closed = reader->conf->closed_default};
     struct slurm_span key, value;
     while (orr_slurm__next_pair(&rest, &key, &value)) {

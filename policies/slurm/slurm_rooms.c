@@ -118,8 +118,12 @@ static struct slurm_candidate candidate_of(const struct slurm *slurm, const stru
     if (each > 0) { /* of its cores only those that the job could use are left */
         free = least(free, counts_cpus ? request->cpu_milli * want->tasks : want->tasks);
     }
-    return (struct slurm_candidate){
-        node, tasks, free, counts_cpus ? full.cpu_milli : tasks_in(&full, request), weight};
+    return (struct slurm_candidate){node,
+                                    slurm->conf.ordinal[node],
+                                    tasks,
+                                    free,
+                                    counts_cpus ? full.cpu_milli : tasks_in(&full, request),
+                                    weight};
 }
 
 int64_t orr_slurm__tasks_on(const struct slurm *slurm, const struct orr_view *view, uint32_t node,
