@@ -247,6 +247,16 @@ static void say_claim(const struct explain_job *job, const struct explain_reason
     }
 }
 
+/* A job would pass the bound that its reason is only as KAI v0.17 counts parts of GPUs: in floating
+ * point, and on a node in hundredths, rounded up. */
+static bool passes_by_rounding(const struct explain_job *job, const struct explain_reason *r)
+{
+    const bool of_bound =
+        strcmp(r->code, "over-limit") == 0 || strcmp(r->code, "non-preemptible-over-quota") == 0;
+    return of_bound && job->memory == NULL && job->mig_profile == NULL && job->gpus > 0.0 &&
+           llround((r->held_gpus + job->gpus) * ORR_MGPU) <= llround(r->allowed_gpus * ORR_MGPU);
+}
+
 void orr_explain__say_reason(const struct explain_job *job, const struct explain_reason *r,
                              FILE *out)
 {
@@ -263,6 +273,11 @@ void orr_explain__say_reason(const struct explain_job *job, const struct explain
                       orr_explain__gpus(r->allowed_gpus, gpus));
         if (!isnan(r->held_gpus)) {
             (void)fprintf(out, " and holds %g", r->held_gpus);
+        }
+        if (!isnan(r->held_gpus) && passes_by_rounding(job, r)) {
+            (void)fprintf(out,
+                          ": with its %g it passes that only as KAI v0.17 rounds parts of GPUs",
+                          job->gpus);
         }
     }
     if (r->bound_by != NULL) {

@@ -151,15 +151,18 @@ static int64_t counted_mgpu(const struct orr_view *view, const struct orr_ask *a
     return least == INT64_MAX ? 0 : least * (int64_t)ask->devices;
 }
 
-/* The same of what the next attempt at the job asks. */
+/* The same of what the next attempt at the job asks; in *rounded as v0.17 adds parts of GPUs, in
+ * floating point. */
 static int64_t counted_of_attempt(const struct orr_kai *kai, const struct orr_view *view,
-                                  uint32_t job)
+                                  uint32_t job, double *rounded)
 {
     const struct orr_session *session = &kai->session;
     struct orr_task_list tasks = {0};
     int64_t sum = 0, each = 0;
     uint32_t ask = ORR_NONE;
-    orr_jobview_to_allocate(session, orr_jobview_whole(kai->slot_of_job[job]), true, &tasks);
+    const struct orr_jobview whole = orr_jobview_whole(kai->slot_of_job[job]);
+    orr_jobview_to_allocate(session, whole, true, &tasks);
+    *rounded = orr_jobview_demand(session, whole, true, &tasks).gpus;
     for (uint32_t i = 0; i < tasks.count; i++) {
         const struct orr_stask *task = &session->tasks[tasks.tasks[i]];
         each = task->ask == ask ? each : counted_mgpu(view, orr_task_ask(session, task));
@@ -170,26 +173,33 @@ static int64_t counted_of_attempt(const struct orr_kai *kai, const struct orr_vi
     return sum;
 }
 
-/* What counts against a limit of the queue, or against its quota: at the end of the cycle, or as it
- * last kept a job out. */
+/* What counts against bounds of a queue: at the end of the cycle, or as one last kept a job out;
+ * and the latter as v0.17 adds parts of GPUs, to which 0.1 and 0.2 are more than 0.3. */
+enum counting { AT_END, AS_REFUSED, AS_ROUNDED };
+
+static double refused_gpus(const struct orr_session *session, uint32_t queue, bool of_limit)
+{
+    const struct orr_bound_use *use = &session->backlog->bound_uses[queue];
+    return of_limit ? use->allocated_gpus : use->nonpreemptible_gpus;
+}
+
 static int64_t counted_against(const struct orr_session *session, uint32_t queue, bool of_limit,
-                               bool as_refused)
+                               enum counting counting)
 {
     const struct orr_squeue *of = &session->queues[queue];
-    const struct orr_bound_use *use = &session->backlog->bound_uses[queue];
-    const double refused = of_limit ? use->allocated_gpus : use->nonpreemptible_gpus;
-    return as_refused ? (int64_t)(refused * ORR_MGPU + 0.5)
-           : of_limit ? of->held_allocated[ORR_SHARE_GPU]
-                      : of->held_nonpreemptible[ORR_SHARE_GPU];
+    return counting != AT_END ? (int64_t)(refused_gpus(session, queue, of_limit) * ORR_MGPU + 0.5)
+           : of_limit         ? of->held_allocated[ORR_SHARE_GPU]
+                              : of->held_nonpreemptible[ORR_SHARE_GPU];
 }
 
 /* Is there a queue upwards whose limit the job would pass, or, not preemptible, its quota? The
  * first such goes into the proof. */
 static bool passes_bound(const struct orr_kai *kai, const struct orr_view *view, uint32_t job,
-                         bool of_limit, bool as_refused, struct orr_proof *proof)
+                         bool of_limit, enum counting counting, struct orr_proof *proof)
 {
     const struct orr_session *session = &kai->session;
-    const int64_t asked = counted_of_attempt(kai, view, job);
+    double rounded;
+    const int64_t asked = counted_of_attempt(kai, view, job, &rounded);
     for (uint32_t q = view->specs[job].queue; q != ORR_NONE; q = view->queues->queues[q].parent) {
         const uint32_t in_session = kai->build.queue_of[q];
         if (in_session == ORR_NONE) {
@@ -198,8 +208,11 @@ static bool passes_bound(const struct orr_kai *kai, const struct orr_view *view,
         const struct orr_share_resource *gpus =
             &session->shares[in_session].resource[ORR_SHARE_GPU];
         const double bound = of_limit ? gpus->limit : gpus->deserved;
-        const int64_t held = counted_against(session, in_session, of_limit, as_refused);
-        if (bound >= 0.0 && (double)(held + asked) / ORR_MGPU > bound) {
+        const int64_t held = counted_against(session, in_session, of_limit, counting);
+        const double with = counting == AS_ROUNDED
+                                ? refused_gpus(session, in_session, of_limit) + rounded
+                                : (double)(held + asked) / ORR_MGPU;
+        if (bound >= 0.0 && with > bound) {
             proof->queue = q;
             proof->allowed_mgpu = (int64_t)(bound * ORR_MGPU + 0.5);
             proof->held_mgpu = held;
@@ -246,8 +259,9 @@ static enum orr_reason bound_on_nodes(const struct orr_kai *kai, const struct or
         !kai->params.plugins.predicates) {
         return ORR_REASON_NONE;
     }
-    return passes_bound(kai, view, job, true, false, &proof) ? ORR_REASON_OVER_LIMIT
-           : view->specs[job].preemptible == 0 && passes_bound(kai, view, job, false, false, &proof)
+    return passes_bound(kai, view, job, true, AT_END, &proof) ? ORR_REASON_OVER_LIMIT
+           : view->specs[job].preemptible == 0 &&
+                   passes_bound(kai, view, job, false, AT_END, &proof)
                ? ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA
                : ORR_REASON_NONE;
 }
@@ -379,8 +393,10 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
     }
     if (reason == ORR_REASON_OVER_LIMIT || reason == ORR_REASON_NON_PREEMPTIBLE_OVER_QUOTA) {
         const bool of_limit = reason == ORR_REASON_OVER_LIMIT;
-        (void)(passes_bound(kai, view, job, of_limit, false, &proof) ||
-               passes_bound(kai, view, job, of_limit, true, &proof));
+        (void)(passes_bound(kai, view, job, of_limit, AT_END, &proof) ||
+               passes_bound(kai, view, job, of_limit, AS_REFUSED, &proof) ||
+               (kai->session.v017 != NULL &&
+                passes_bound(kai, view, job, of_limit, AS_ROUNDED, &proof)));
     }
     proof.ahead = reason == ORR_REASON_RESERVED ? kai->hooking.reserve.holder_job : ORR_NONE;
     proof.consolidation =
