@@ -21,6 +21,7 @@
 
 #define BUSY_SHARE    0.7 /* of the GPUs that the jobs want on average, where nothing was recorded */
 #define NODE_GPUS     8
+#define NODE_CPUS     64 /* at most, unless a pod asks more */
 #define LABEL_COLUMNS 34 /* where the comment of a queue starts, if its name is not longer */
 
 enum { KEY_TRACE = 256, KEY_FORMAT, KEY_CLUSTER, KEY_NODES, KEY_POLICY, KEY_FORCE, KEY_LOSS };
@@ -30,7 +31,7 @@ struct init_options {
     struct orr_scenario_options scenario;
     const char *clusters[ORR_CLI_LIST_MAX];
     const char *output, *nodes;
-    char *cluster;         /* the text of `cluster:` that --nodes names, or NULL */
+    char *cluster; /* the text of `cluster:` that --nodes names or that is made up, or NULL */
     uint32_t cluster_line; /* lines before it in that file */
     uint32_t allow_loss_ppm;
     bool force;
@@ -40,23 +41,24 @@ struct init_options {
 struct queue_use {
     const char *name;
     uint32_t jobs, by_kind[ORR_KIND_COUNT];
-    uint32_t by_memory; /* of the jobs: they ask GPU memory, which is in no gpu_h */
-    double gpu_h;
-    int64_t largest_mgpu; /* of a job */
+    uint32_t by_memory; /* of the jobs: they ask GPU memory, which is in no hours */
+    double hours;       /* of GPUs; where there are none, of CPUs */
+    int64_t largest;    /* of a job, in thousandths of one */
 };
 
 /* A cluster made up for a trace. */
 struct size {
-    char cluster[32]; /* as for --cluster */
+    char cluster[320]; /* as for --cluster */
     char because[200];
     bool by_gpu; /* nodes of one GPU: jobs are divided into pods of one */
+    bool of_cpu; /* nobody asks GPUs: `cluster` is the text of it */
 };
 
 /* --- how large a cluster ---------------------------------------------------------------------- */
 
-struct change { /* of the GPUs that were held */
+struct change { /* of the GPUs, or CPUs, that were held */
     orr_ms at_ms;
-    int64_t mgpu;
+    int64_t milli;
 };
 
 /* Ends before starts at one time. */
@@ -66,19 +68,39 @@ static int compare_changes(const void *a, const void *b)
     if (x->at_ms != y->at_ms) {
         return x->at_ms < y->at_ms ? -1 : 1;
     }
-    return (x->mgpu > y->mgpu) - (x->mgpu < y->mgpu);
+    return (x->milli > y->milli) - (x->milli < y->milli);
 }
 
-/* Parts of GPUs count as such. */
-static int64_t row_mgpu(const struct orr_workload *workload, const struct orr_row *row)
+static int64_t pod_cpu_milli(const struct orr_workload *workload, const struct orr_row *row)
+{
+    const int64_t cpu = row->extra != 0 ? workload->extras[row->extra - 1].cpu_milli : 0;
+    return cpu > 0 ? cpu : 0;
+}
+
+/* What the whole job asks, in milli-GPU, parts of GPUs as such, or in milli-CPU. */
+static int64_t row_milli(const struct orr_workload *workload, const struct orr_row *row,
+                         bool of_cpu)
 {
     struct orr_job_fact fact;
     orr_workload_fact(workload, row, &fact);
-    return fact.mgpu;
+    return of_cpu ? pod_cpu_milli(workload, row) * (int64_t)fact.pods : fact.mgpu;
 }
 
-/* The most milli-GPU that were held at once, by the recorded times; 0: not all rows have them. */
-static int64_t recorded_peak(const struct orr_workload *workload)
+/* Do jobs ask CPU and none of them a GPU, or a part of one? */
+static bool asks_cpu_alone(const struct orr_workload *workload)
+{
+    bool any = false, alone = true;
+    for (uint32_t r = 0; r < workload->count && alone; r++) {
+        struct orr_job_fact fact;
+        orr_workload_fact(workload, &workload->rows[r], &fact);
+        any = any || pod_cpu_milli(workload, &workload->rows[r]) > 0;
+        alone = fact.mgpu == 0 && !fact.by_memory;
+    }
+    return any && alone;
+}
+
+/* The most that was held at once, by the recorded times; 0: not all rows have them. */
+static int64_t recorded_peak(const struct orr_workload *workload, bool of_cpu)
 {
     const struct orr_recorded none = {.start_ms = ORR_MS_NONE};
     uint32_t count = 0, capacity = 2 * workload->count + 2;
@@ -95,63 +117,85 @@ static int64_t recorded_peak(const struct orr_workload *workload)
         while (orr_recorded_next(&record, &start_ms, &end_ms)) {
             end_ms = end_ms != ORR_MS_NONE ? end_ms : start_ms + row->run_ms;
             changes = ORR_ROOM_FOR_ONE(changes, count, capacity);
-            changes[count++] = (struct change){start_ms, row_mgpu(workload, row)};
+            changes[count++] = (struct change){start_ms, row_milli(workload, row, of_cpu)};
             changes = ORR_ROOM_FOR_ONE(changes, count, capacity);
-            changes[count++] = (struct change){end_ms, -row_mgpu(workload, row)};
+            changes[count++] = (struct change){end_ms, -row_milli(workload, row, of_cpu)};
         }
     }
     qsort(changes, count, sizeof *changes, compare_changes);
     int64_t held = 0, peak = 0;
     for (uint32_t i = 0; i < count && known; i++) {
-        held += changes[i].mgpu;
+        held += changes[i].milli;
         peak = held > peak ? held : peak;
     }
     orr_free(changes);
     return peak;
 }
 
+static void write_size(struct size *size, double amount, int64_t node, int64_t pod)
+{
+    if (!size->of_cpu) {
+        const double nodes = ceil(amount / (double)node);
+        (void)snprintf(size->cluster, sizeof size->cluster, "%.0fx%lld", nodes < 1e6 ? nodes : 1e6,
+                       (long long)node);
+        return;
+    }
+    /* several nodes hold so many of the largest pods without a rest */
+    const double several = (double)(node > pod ? node / pod * pod : pod);
+    const double cpus = amount > (double)node ? several : fmax(ceil(amount), (double)pod);
+    const double nodes = ceil(amount / cpus);
+    (void)snprintf(size->cluster, sizeof size->cluster,
+                   "cluster:\n  # %s; memory is not bounded\n  pools:\n    cpu: {nodes: %.0f, "
+                   "gpus: 0, cpu: %.0f}\n",
+                   size->because, nodes < 1e6 ? nodes : 1e6, cpus);
+}
+
 static void choose_size(const struct orr_workload *workload, bool by_gpu, struct size *size)
 {
+    const bool of_cpu = !by_gpu && asks_cpu_alone(workload);
     int64_t largest = ORR_MGPU, pod = 1;
-    double gpu_ms = 0.0;
+    double milli_ms = 0.0;
     for (uint32_t r = 0; r < workload->count; r++) {
         const struct orr_row *row = &workload->rows[r];
-        const int64_t mgpu = row_mgpu(workload, row);
-        const int64_t of_pod =
-            row->gpus_per_pod == ORR_NONE || row->gpus > 0 ? 1 : row->gpus_per_pod;
-        gpu_ms += row->run_ms == ORR_MS_NONE ? 0.0 : (double)mgpu / ORR_MGPU * (double)row->run_ms;
-        largest = mgpu > largest ? mgpu : largest;
+        const int64_t milli = row_milli(workload, row, of_cpu);
+        const int64_t of_pod = of_cpu ? (pod_cpu_milli(workload, row) + 999) / 1000
+                               : row->gpus_per_pod == ORR_NONE || row->gpus > 0 ? 1
+                                                                                : row->gpus_per_pod;
+        milli_ms += row->run_ms == ORR_MS_NONE ? 0.0 : (double)milli * (double)row->run_ms;
+        largest = milli > largest ? milli : largest;
         pod = of_pod > pod ? of_pod : pod;
     }
     const orr_ms span_ms = workload->count > 0 ? workload->rows[workload->count - 1].submit_ms -
                                                      workload->rows[0].submit_ms
                                                : 0;
-    const int64_t peak = recorded_peak(workload);
-    const double mean = span_ms > 0 ? gpu_ms / (double)span_ms : 0.0;
-    const double most = (double)largest / ORR_MGPU;
-    double gpus = most;
+    const int64_t peak = recorded_peak(workload, of_cpu);
+    const double mean = span_ms > 0 ? milli_ms / (double)span_ms / 1000.0 : 0.0;
+    const double most = (double)largest / 1000.0;
+    double amount = most;
     if (workload->stated_gpus > 0) {
         (void)snprintf(size->because, sizeof size->because,
                        "as many as the head of the log says (MaxProcs, else MaxNodes)");
-        gpus = (double)workload->stated_gpus;
+        amount = (double)workload->stated_gpus;
     } else if (peak > 0) {
         (void)snprintf(size->because, sizeof size->because,
                        "as many as were held at once at most, by the recorded times");
-        gpus = (double)peak / ORR_MGPU;
-    } else if (mean / BUSY_SHARE > gpus) {
+        amount = (double)peak / 1000.0;
+    } else if (mean / BUSY_SHARE > amount) {
         (void)snprintf(size->because, sizeof size->because,
-                       "made up: %.0f %% of it is what the jobs want on average (%.0f GPUs)",
-                       100.0 * BUSY_SHARE, mean);
-        gpus = mean / BUSY_SHARE;
+                       "made up: %.0f %% of it is what the jobs want on average (%.0f %s)",
+                       100.0 * BUSY_SHARE, mean, of_cpu ? "CPUs" : "GPUs");
+        amount = mean / BUSY_SHARE;
     } else {
         (void)snprintf(size->because, sizeof size->because, "made up: as large as the largest job");
     }
-    gpus = gpus < most ? most : gpus;
-    const int64_t node = by_gpu ? 1 : pod > NODE_GPUS ? pod : NODE_GPUS;
-    const double nodes = ceil(gpus / (double)node);
-    (void)snprintf(size->cluster, sizeof size->cluster, "%.0fx%lld", nodes < 1e6 ? nodes : 1e6,
-                   (long long)node);
     size->by_gpu = by_gpu;
+    size->of_cpu = of_cpu;
+    write_size(size, fmax(amount, most),
+               by_gpu            ? 1
+               : of_cpu          ? NODE_CPUS
+               : pod > NODE_GPUS ? pod
+                                 : NODE_GPUS,
+               pod);
 }
 
 /* Logs of processors know neither nodes nor GPUs of a pod. */
@@ -176,8 +220,9 @@ static enum orr_status find_size(struct init_options *o, struct size *size, stru
     if (status == ORR_OK) {
         choose_size(&workload, is_by_processor(o), size);
         orr_workload_release(&workload);
+        o->cluster = size->of_cpu ? orr_strdup(size->cluster) : NULL;
         o->clusters[0] = size->cluster;
-        o->scenario.cluster_count = 1;
+        o->scenario.cluster_count = size->of_cpu ? 0 : 1;
         o->scenario.split = size->by_gpu ? "1" : NULL;
     }
     return status;
@@ -247,30 +292,36 @@ static enum orr_status read_nodes(struct init_options *o, struct orr_err *err)
 static int compare_uses(const void *a, const void *b)
 {
     const struct queue_use *x = a, *y = b;
-    if (x->gpu_h != y->gpu_h) {
-        return x->gpu_h > y->gpu_h ? -1 : 1;
+    if (x->hours != y->hours) {
+        return x->hours > y->hours ? -1 : 1;
     }
     return strcmp(x->name, y->name);
 }
 
-/* One entry a queue that has jobs, by GPU-hours; caller frees it. Their sum in *all_gpu_h. */
-static struct queue_use *measure(const struct orr_world *world, uint32_t *count, double *all_gpu_h)
+/* Queues and jobs are weighed by what the cluster has: GPUs, else CPUs. */
+static const char *unit_of(const struct orr_world *world)
+{
+    return world->cluster.total_gpus > 0 ? "GPU" : "CPU";
+}
+
+/* One entry a queue that has jobs, by hours of GPUs or CPUs; caller frees it. Their sum in *all. */
+static struct queue_use *measure(const struct orr_world *world, uint32_t *count, double *all)
 {
     struct queue_use *uses = orr_zalloc(world->queues.count + (size_t)1, sizeof *uses);
-    *all_gpu_h = 0.0;
+    *all = 0.0;
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         struct queue_use *use = &uses[spec->queue];
-        const double gpu_h = (double)orr_world_asked_pod_ms(world, j) / shape->tasks *
-                             (double)shape->gpus_mgpu / (3.6e6 * ORR_MGPU);
+        const int64_t milli = world->cluster.total_gpus > 0 ? shape->gpus_mgpu : shape->cpu_milli;
+        const double hours = (double)orr_world_asked_pod_ms(world, j) / shape->tasks *
+                             (double)milli / (3.6e6 * 1000.0);
         use->jobs++;
         use->by_kind[spec->kind]++;
         use->by_memory += orr_shape_asks_memory(shape);
-        use->gpu_h += gpu_h;
-        use->largest_mgpu =
-            shape->gpus_mgpu > use->largest_mgpu ? shape->gpus_mgpu : use->largest_mgpu;
-        *all_gpu_h += gpu_h;
+        use->hours += hours;
+        use->largest = milli > use->largest ? milli : use->largest;
+        *all += hours;
     }
     *count = 0;
     for (uint32_t q = 0; q < world->queues.count; q++) {
@@ -310,7 +361,8 @@ static void write_cluster(FILE *out, const struct init_options *o,
     }
 }
 
-static void write_queue(FILE *out, const struct queue_use *use, double share, int64_t quota)
+static void write_queue(FILE *out, const struct queue_use *use, double share, int64_t quota,
+                        const char *unit)
 {
     static const enum orr_kind named[] = {ORR_KIND_INTERACTIVE, ORR_KIND_INFERENCE};
     char *label;
@@ -320,10 +372,9 @@ static void write_queue(FILE *out, const struct queue_use *use, double share, in
     orr_put_quoted(text, use->name);
     (void)fprintf(text, ": {gpu: [%lld, 1, unlimited]}", (long long)quota);
     (void)fclose(text);
-    (void)fprintf(out, "  %-*s  # %.1f %% of GPU-hours, %u %s, the largest %g %s", LABEL_COLUMNS,
-                  label, 100.0 * share, use->jobs, ORR_ONE(use->jobs, "job", "jobs"),
-                  (double)use->largest_mgpu / ORR_MGPU,
-                  use->largest_mgpu == ORR_MGPU ? "GPU" : "GPUs");
+    (void)fprintf(out, "  %-*s  # %.1f %% of %s-hours, %u %s, the largest %g %s%s", LABEL_COLUMNS,
+                  label, 100.0 * share, unit, use->jobs, ORR_ONE(use->jobs, "job", "jobs"),
+                  (double)use->largest / 1000.0, unit, use->largest == 1000 ? "" : "s");
     for (size_t k = 0; k < sizeof named / sizeof named[0]; k++) {
         if (use->by_kind[named[k]] > 0) {
             (void)fprintf(out, ", %u %s", use->by_kind[named[k]], orr_kind_name(named[k]));
@@ -341,17 +392,21 @@ static void write_queue(FILE *out, const struct queue_use *use, double share, in
 static void write_queues(FILE *out, const struct orr_world *world)
 {
     uint32_t count;
-    double all_gpu_h;
-    struct queue_use *uses = measure(world, &count, &all_gpu_h);
+    double all;
+    struct queue_use *uses = measure(world, &count, &all);
     (void)fprintf(
         out,
-        "# [quota, over-quota weight, limit] in GPUs. The quotas are measured, not agreed: each "
-        "queue's part of the\n# GPU-hours, of this cluster. Put what was promised in their "
-        "place; fifo and easy do not look at them.\nqueues:\n");
+        world->cluster.total_gpus > 0
+            ? "# [quota, over-quota weight, limit] in GPUs. The quotas are measured, not agreed: "
+              "each queue's part of the\n# GPU-hours, of this cluster. Put what was promised in "
+              "their place; fifo and easy do not look at them.\nqueues:\n"
+            : "# [quota, over-quota weight, limit] in GPUs, of which there are none; `cpu: [quota, "
+              "weight, limit]` in cores\n# promises CPUs; fifo and easy do not look at "
+              "either.\nqueues:\n");
     for (uint32_t q = 0; q < count; q++) {
-        const double share = all_gpu_h > 0.0 ? uses[q].gpu_h / all_gpu_h : 0.0;
-        write_queue(out, &uses[q], share,
-                    (int64_t)floor(share * (double)world->cluster.total_gpus));
+        const double share = all > 0.0 ? uses[q].hours / all : 0.0;
+        write_queue(out, &uses[q], share, (int64_t)floor(share * (double)world->cluster.total_gpus),
+                    unit_of(world));
     }
     orr_free(uses);
 }
@@ -389,14 +444,28 @@ static bool loses_much(const struct orr_world *world)
     return workload->rejects.count * 100 > workload->rows_read;
 }
 
+/* GPUs, else CPUs; INFINITY: a node has no limit of them. */
+static double cluster_has(const struct orr_world *world)
+{
+    const struct orr_cluster *cluster = &world->cluster;
+    double milli = 0.0;
+    for (uint32_t t = 0; t < cluster->type_count && cluster->total_gpus == 0; t++) {
+        const int64_t cpu = cluster->types[t].allocatable.v[ORR_RES_CPU];
+        milli += cpu >= ORR_AMOUNT_UNLIMITED ? (double)INFINITY
+                                             : (double)cpu * (double)cluster->types[t].nodes;
+    }
+    return cluster->total_gpus > 0 ? (double)cluster->total_gpus : milli / 1000.0;
+}
+
 static void write_head(FILE *out, const struct init_options *o, const struct orr_world *world)
 {
     uint32_t queues;
-    double gpu_h;
+    double hours;
+    const char *unit = unit_of(world);
     char origin[32], first[64], span[24];
-    orr_free(measure(world, &queues, &gpu_h));
+    orr_free(measure(world, &queues, &hours));
     const double span_h = (double)(world->last_submit_ms - world->first_submit_ms) / 3.6e6;
-    const double wanted = span_h > 0.0 ? gpu_h / span_h : (double)NAN;
+    const double wanted = span_h > 0.0 ? hours / span_h : (double)NAN;
     const orr_ms origin_ms = world->parts[0].workload.clock_origin_ms;
     first[0] = '\0';
     if (origin_ms != ORR_MS_NONE) {
@@ -405,15 +474,19 @@ static void write_head(FILE *out, const struct init_options *o, const struct orr
     }
     (void)fprintf(out,
                   "apiVersion: orrery/v1alpha1\nkind: Scenario\n# %s: %u %s of %u %s, submitted in "
-                  "%s%s.\n# They ask %.*f GPU-hours",
+                  "%s%s.\n# They ask %.*f %s-hours",
                   o->scenario.trace, world->job_count, ORR_ONE(world->job_count, "job", "jobs"),
                   queues, ORR_ONE(queues, "queue", "queues"), orr_format_rough(span, span_h * 3600),
-                  first, gpu_h < 1 ? 3 : 0, gpu_h);
+                  first, hours < 1 ? 3 : 0, hours, unit);
     if (isnan(wanted)) {
         (void)fprintf(out, ".\n");
     } else {
-        (void)fprintf(out, ": %.1f GPUs on average, %.1f %% of this cluster.\n", wanted,
-                      100.0 * wanted / (double)world->cluster.total_gpus);
+        (void)fprintf(out, ": %.1f %ss on average", wanted, unit);
+        const double there = cluster_has(world);
+        if (!isinf(there)) {
+            (void)fprintf(out, ", %.1f %% of this cluster", 100.0 * wanted / there);
+        }
+        (void)fprintf(out, ".\n");
     }
     const uint64_t left_out = world->parts[0].workload.rejects.count;
     if (left_out > 0) {
@@ -468,7 +541,7 @@ static char *given_scenario(const struct init_options *o, struct orr_scenario_op
     }
     (void)fprintf(out, "%s}]\n", o->scenario.split != NULL ? ", split: 1" : "");
     (void)fclose(out);
-    *given = (struct orr_scenario_options){.path = o->nodes,
+    *given = (struct orr_scenario_options){.path = o->nodes != NULL ? o->nodes : "made-up nodes",
                                            .text = text,
                                            .text_bytes = bytes,
                                            .folder = "",

@@ -45,6 +45,22 @@ printf 'job,submit_s,run_s,gpus\na,0,36000,7\nb,3600,36000,7\n' >load.csv
 "$orrery" init --trace load.csv >out 2>err
 holds out 'nodes: 25, gpus: 8' '70 % of it' '140.0 GPUs on average'
 
+# Where nobody asks GPUs, of CPUs: no larger than the jobs want, a node for the largest pod.
+printf 'job,submit_s,run_s,pods,gpus_per_pod,cpu_milli\na,0,3600,2,0,4000\nb,3600,3600,3,0,4000\n' >cpu.csv
+"$orrery" init --trace cpu.csv >cpu.yaml 2>err
+holds cpu.yaml 'made up: 70 % of it is what the jobs want on average (20 CPUs)' 'cpu: {nodes: 1, gpus: 0, cpu: 29}' \
+    '20 CPU-hours: 20.0 CPUs on average, 69.0 % of this cluster' '100.0 % of CPU-hours, 2 jobs, the largest 12 CPUs'
+"$orrery" run cpu.yaml -q --no-progress -o cpu.db 2>err || fail "nodes of CPUs alone do not run: $(cat err)"
+printf 'job,submit_s,run_s,pods,gpus_per_pod,cpu_milli\na,0,3600,2,0,96500\n' >cpu.csv
+"$orrery" init --trace cpu.csv >out 2>err
+holds out 'cpu: {nodes: 2, gpus: 0, cpu: 97}'
+printf 'job,submit_s,run_s,pods,gpus_per_pod,cpu_milli\na,0,3600,100,0,2000\n' >cpu.csv
+"$orrery" init --trace cpu.csv >out 2>err
+holds out 'cpu: {nodes: 4, gpus: 0, cpu: 64}'
+printf 'job,submit_s,run_s,pods,gpus_per_pod,cpu_milli\na,0,3600,3,0,40000\n' >cpu.csv
+"$orrery" init --trace cpu.csv >out 2>err
+holds out 'cpu: {nodes: 3, gpus: 0, cpu: 40}'
+
 # What the head of a log says of its machine goes first: processors, else nodes; a larger job needs more all the same.
 "$orrery" init --trace "$source/tests/peers/backfill/hpc2n-exact.swf.gz" >out 2>err
 holds out 'nodes: 240, gpus: 1' 'as many as the head of the log says'
