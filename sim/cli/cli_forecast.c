@@ -692,7 +692,8 @@ static const struct argp_option rows[] = {
 int orr_cli_forecast(int argc, char **argv)
 {
     const struct argp_child children[] = {
-        {&orr_cli_now_argp, 0, "A snapshot in place of a scenario, from its own time on:", 3},
+        {&orr_cli_now_without_history_argp, 0,
+         "A snapshot in place of a scenario, from its own time on:", 3},
         orr_cli_everywhere[0],
         {0}};
     const struct argp argp = {

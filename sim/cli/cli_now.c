@@ -12,7 +12,7 @@
 
 #include "cli_now.h"
 
-enum { KEY_NOW = 9500, KEY_SHARD, KEY_REMAINING, KEY_RUN_TIME, KEY_SCHEDULER };
+enum { KEY_NOW = 9500, KEY_SHARD, KEY_REMAINING, KEY_RUN_TIME, KEY_SCHEDULER, KEY_HISTORY };
 
 orr_ms orr_cli_span(const struct argp_state *state, const char *name, const char *text)
 {
@@ -33,6 +33,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_SHARD: now->shard = arg; return 0;
+    case KEY_HISTORY: now->history = orr_cli_dash(arg); return 0;
     case KEY_SCHEDULER: now->scheduler = arg; return 0;
     case KEY_REMAINING: now->remaining_ms = orr_cli_span(state, "--remaining", arg); return 0;
     case KEY_RUN_TIME: now->run_ms = orr_cli_span(state, "--run-time", arg); return 0;
@@ -41,6 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option rows[] = {
+    {"history", KEY_HISTORY, "TRACE", 0,
+     "run times of jobs like those that run and wait in it, given their ages", 0},
     {"remaining", KEY_REMAINING, "DURATION", 0,
      "jobs that run go on for so long, where there is no --history", 0},
     {"run-time", KEY_RUN_TIME, "DURATION", 0,
@@ -50,6 +53,8 @@ static const struct argp_option rows[] = {
     {"scheduler", KEY_SCHEDULER, "NAME", 0, ORR_CLI_SCHEDULER_HELP, 0},
     {0}};
 const struct argp orr_cli_now_argp = {rows, parse, NULL, NULL, NULL, NULL, NULL};
+const struct argp orr_cli_now_without_history_argp = {rows + 1, parse, NULL, NULL,
+                                                      NULL,     NULL,  NULL};
 
 void orr_cli_now_init(struct orr_cli_now *now)
 {

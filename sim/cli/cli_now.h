@@ -16,8 +16,10 @@
     "schedulerName of the pods that are meant, such as default-scheduler; their queue is their "   \
     "namespace where none is named (default: kai-scheduler)"
 
-/* Its options but for --history and --seed, which verbs have of their own; input: orr_cli_now. */
+/* Its options but for --seed, which verbs have of their own; input: orr_cli_now. */
 extern const struct argp orr_cli_now_argp;
+/* For a verb with a --history of its own. */
+extern const struct argp orr_cli_now_without_history_argp;
 /* A span of an option; ends the program where it is none. */
 orr_ms orr_cli_span(const struct argp_state *state, const char *name, const char *text);
 

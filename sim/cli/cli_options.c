@@ -25,7 +25,6 @@ enum {
     KEY_KEEP,
     KEY_LOSS,
     KEY_DIGEST,
-    KEY_HISTORY,
     KEY_CHECK_BOOKS,
     KEY_JUNIT,
     KEY_TRACE_CYCLES,
@@ -86,9 +85,6 @@ static const struct {
       "print what cycles looked at, tried and decided as JSON lines: cycles by number, or by time "
       "as times are printed; --prune=off tries all that kai would",
       3}},
-    {ORR_CLI_RUN,
-     {"history", KEY_HISTORY, "TRACE", 0,
-      "of a snapshot: run times of jobs like those that run and wait in it, given their ages", 4}},
     {ORR_CLI_RUN,
      {"replicas", KEY_REPLICAS, "N", 0,
       "run N seeds from the scenario's own on into one merged file, as `sweep merge` writes it: "
@@ -315,7 +311,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_JUNIT: o->junit = arg; return 0;
     case KEY_CHECK_BOOKS: o->check_books = true; return 0;
     case KEY_SPILL: o->spill_bytes = spill_of(state, arg); return 0;
-    case KEY_HISTORY: o->snapshot.history = orr_cli_dash(arg); return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->common;
         if (o->takes_snapshot) {

@@ -138,6 +138,7 @@ done
 for verb in $("$orrery" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
     ! "$orrery" "$verb" --help | grep '^ \{30,\}-' || fail "$verb --help: an option out of its column"
 done
+"$orrery" run --help | awk '/^ [A-Z]/ { group = $0 } /--history=/ { exit group !~ /A snapshot/ }' || fail "run --help: --history is no option of a snapshot"
 for policy in $("$orrery" policies -q | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p'); do
     "$orrery" policies "$policy" | awk -v policy="$policy" '/^  [^ ].* \(/ { n = gsub(/default/, "&"); next } n && /\(default: / { print policy ": two defaults: " $0; bad = 1 } /default none/ || /default: \)/ { print; bad = 1 } END { exit bad }' ||
         fail "policies $policy"
