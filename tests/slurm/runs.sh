@@ -89,3 +89,9 @@ sort "$equal" | cmp -s - found || {
     sort "$equal" | diff - found >out || :
     fail 'other runs are equal than those listed'
 }
+
+# What the READMEs claim is what is here.
+root=$here/../..
+records=$(find "$runs" -mindepth 2 -maxdepth 2 -type d | wc -l) equal_count=$(wc -l <"$equal")
+grep -q "nodes of $records records of a real slurmctld 22.05 | $equal_count equal" "$root/README.md" || fail "README.md: of $records records $equal_count are equal"
+grep -q "nodes of $equal_count of $records records of a real" "$root/policies/README.md" || fail "policies/README.md: of $records records $equal_count are equal"
