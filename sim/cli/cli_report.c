@@ -653,10 +653,13 @@ static void text_waiting(const struct orr_report *r, FILE *out)
         }
     }
     if (count > 0) {
-        (void)fprintf(out,
-                      "waiting     %u job%s never started: at the end %llu wait%s because %s\n",
+        (void)fprintf(out, "waiting     %u job%s never started: at the end %llu wait%s because %s",
                       count, ORR_PLURAL(count), (unsigned long long)of[most],
                       ORR_ONE(of[most], "s", ""), orr_reason_words((enum orr_reason)most));
+        if (of[most] < count) {
+            (void)fprintf(out, "; %llu for other reasons", (unsigned long long)(count - of[most]));
+        }
+        (void)putc('\n', out);
     }
 }
 
