@@ -126,6 +126,12 @@ enum orr_status orr_scenario__load_file(struct orr_scenario__load *load,
     for (uint32_t i = length - 1; i > 0; i--) {
         rebase(load, orr_scenario__root_row(), result,
                orr_scenario__folder(load->arena, extends_text[i - 1]));
+        const struct orr_scenario__node *policy = orr_scenario__find(roots[i - 1], "policy");
+        const struct orr_scenario__node *name =
+            policy == NULL ? NULL : orr_scenario__find(policy, "name");
+        if (name != NULL && name->text != NULL) {
+            orr_scenario__forget_params(result, name->text);
+        }
         orr_scenario__merge(load, result, roots[i - 1]);
     }
     *out = result;

@@ -420,6 +420,9 @@ enum orr_status orr_scenario__change(struct orr_scenario__load *load,
                                      const struct orr_scenario__change *change);
 enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
                                          struct orr_scenario__node *root);
+/* Parameters belong to the policy they were written for: where another one is named they go, and it
+ * starts from its own defaults. */
+void orr_scenario__forget_params(const struct orr_scenario__node *root, const char *policy);
 
 /* scenario_command.c: the tree of a run without a file */
 enum orr_status orr_scenario__from_command(struct orr_scenario__load *load,

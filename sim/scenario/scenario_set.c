@@ -576,9 +576,7 @@ static void forget(struct orr_scenario__node *map)
     map->slot_count = 0;
 }
 
-/* Parameters belong to the policy they were written for: another one starts from its own
- * defaults. */
-static void forget_params(const struct orr_scenario__node *root, const char *policy)
+void orr_scenario__forget_params(const struct orr_scenario__node *root, const char *policy)
 {
     const struct orr_scenario__node *written = orr_scenario__find(root, "policy");
     const struct orr_scenario__node *name =
@@ -629,7 +627,7 @@ static enum orr_status change_by_sets(struct orr_scenario__load *load,
         policy = named != NULL ? named : policy;
     }
     if (policy != NULL) {
-        forget_params(root, policy);
+        orr_scenario__forget_params(root, policy);
     }
     const char *last = is_base ? NULL : load->options->last_set_option;
     for (uint32_t i = 0; i < count && status == ORR_OK; i++) {
@@ -660,7 +658,7 @@ enum orr_status orr_scenario__change_all(struct orr_scenario__load *load,
     if (status == ORR_OK && options->policy != NULL) {
         char path[PATH_MAX];
         const char *policy = from_here(options->policy, path);
-        forget_params(root, policy);
+        orr_scenario__forget_params(root, policy);
         forget_shards(root);
         status = change_by_option(load, root, "--policy", "policy.name", policy);
     }

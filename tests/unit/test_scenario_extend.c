@@ -63,6 +63,24 @@ static void extends__null_takes_the_default_back(void **state)
     orr_scenario_release(&s);
 }
 
+static void extends__parameters_are_the_policys(void **state)
+{
+    (void)state;
+    write_file("base.yaml", POOLS WORKLOAD "policy: {name: fifo, params: {backfill: true}}\n");
+    struct orr_scenario s;
+    load_good("extends: base.yaml\npolicy: {params: {placement: fgd}}\n", &s);
+    assert_int_equal(s.param_count, 2);
+    orr_scenario_release(&s);
+    load_good("extends: base.yaml\npolicy: kai\n", &s);
+    assert_string_equal(s.policy, "kai");
+    assert_int_equal(s.param_count, 0);
+    orr_scenario_release(&s);
+    load_good("extends: base.yaml\npolicy: {name: kai, params: {k_value: 2}}\n", &s);
+    assert_int_equal(s.param_count, 1);
+    assert_string_equal(s.params[0].name, "k_value");
+    orr_scenario_release(&s);
+}
+
 static void extends__follows_folders(void **state)
 {
     (void)state;
@@ -233,6 +251,7 @@ int main(void)
         cmocka_unit_test(extends__merges_maps_and_named_lists),
         cmocka_unit_test(extends__list_replaces_amounts),
         cmocka_unit_test(extends__null_takes_the_default_back),
+        cmocka_unit_test(extends__parameters_are_the_policys),
         cmocka_unit_test(extends__follows_folders),
         cmocka_unit_test(extends__refuses_cycles),
         cmocka_unit_test(extends__names_the_file_with_the_error),
