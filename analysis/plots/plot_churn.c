@@ -135,13 +135,10 @@ void orr_plot__reasons(struct orr_plot *plot)
     orr_plot__layers_means(&layers, 1);
     const double top = dumb ? orr_plot__layers_top(&layers) : peaks.top;
     orr_plot__start(plot, (struct orr_plot_size){1000, 500, 100, 30, false});
-    char extra[60] = "";
-    const long long nevers = (long long)orr_results_int(&plot->in, orr_plots_sql__nevers, 0);
-    if (nevers > 0) {
-        (void)snprintf(extra, sizeof extra, "without %lld that never could start", nevers);
-    }
+    char extra[60];
+    const char *nevers = orr_plot__nevers(plot, "without", extra);
     orr_plot__means_over(plot, layers.bucket_ms, "peaks");
-    orr_plot__title(plot, "What waits and why", nevers > 0 ? extra : NULL);
+    orr_plot__title(plot, "What waits and why", nevers);
     if (top <= 0) {
         orr_plot__nothing(plot, "no job waited");
         orr_plot__peaks_close(&peaks);

@@ -119,15 +119,11 @@ void orr_plot__depth(struct orr_plot *plot)
     if (any) {
         orr_plot__table_waits(plot, &table, peaks);
     }
-    char extra[60] = "";
-    const long long nevers = (long long)orr_results_int(&plot->in, orr_plots_sql__nevers, 0);
-    if (nevers > 0) {
-        (void)snprintf(extra, sizeof extra, "with %lld that never could start", nevers);
-    }
+    char extra[60];
+    const char *nevers = orr_plot__nevers(plot, "with", extra);
     orr_plot__start(plot, orr_plot__panels_size(plot, 560, true));
     orr_plot__means_over(plot, table.bucket_ms, "peaks");
-    orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits",
-                    nevers > 0 ? extra : NULL);
+    orr_plot__title(plot, dumb ? "Waiting: jobs (above), GPUs they ask for" : "What waits", nevers);
     if (!any || orr_plot__stack_top(&table, ORR_PLOT_JOBS) <= 0) {
         orr_plot__nothing(plot, any ? "no job waited" : "no job was submitted");
     } else if (dumb) {

@@ -63,7 +63,10 @@ FROM i
 ORDER BY weight DESC, 1;
 
 -- name: nevers
-SELECT count(*) FROM never;
+-- Of a part of the run (?3), from ?1 on and before ?2, those that waited in it.
+SELECT count(*)
+FROM never
+WHERE NOT ?3 OR job IN (SELECT job FROM v_pending WHERE from_ms < ?2 AND coalesce(to_ms, 9e18) > ?1);
 
 -- name: peak_allocated
 -- GPUs that all queues hold together from a time on.
@@ -261,20 +264,71 @@ JOIN v_job_gpus AS n ON n.node = a.node
 CROSS JOIN run AS r;
 
 -- name: lost
--- Less what lay before the run begins, which is given: of each cause the same part as of all together, of what was slow
--- or idle as much as is recorded there.
+-- Of what was held from ?1 on and before ?2: of no use for any cause where only a part of the run is asked for (?3), else by
+-- cause; then idle, slow. Of a session the same part of all the time is idle in which it works. Nothing was decided before
+-- the run begins: what a job lost before it is of its first eviction where it is all that it held then (what the
+-- eviction did not lose: of waiting and starting), and of checkpoints where it is a part of that.
 WITH s AS (
-  SELECT part, mgpu_ms, mgpu_ms * (max(0, min(to_ms, r.begin_ms) - from_ms) * 1.0 / max(1, to_ms - from_ms)) AS given
-  FROM (SELECT 'lost' AS part, from_ms, to_ms, mgpu_ms FROM waste UNION ALL SELECT part, from_ms, to_ms, mgpu_ms FROM unused)
-  CROSS JOIN run AS r),
+  SELECT job, part, from_ms, to_ms, mgpu_ms,
+    mgpu_ms * (max(0, min(to_ms, ?2) - max(from_ms, ?1)) * 1.0 / max(1, to_ms - from_ms)) AS inside
+  FROM (SELECT job, 'waste' AS part, from_ms, to_ms, mgpu_ms FROM waste
+        UNION ALL SELECT job, part, from_ms, to_ms, mgpu_ms FROM unused)),
+  k AS (
+    SELECT t.job AS job, t.idle * 1.0 / (t.useful - t.slow) AS part
+    FROM job_time AS t
+    JOIN job AS j ON j.id = t.job
+    JOIN kind AS k ON k.id = j.kind
+    WHERE k.name = 'interactive' AND t.idle > 0),
+  h AS (
+    SELECT k.job AS job,
+      k.part * total(p.mgpu * 1.0 * max(0, min(coalesce(p.end_ms, r.end_ms), ?2) - max(p.start_ms, ?1))) AS idle
+    FROM k
+    JOIN v_placements AS p ON p.job = k.job
+    CROSS JOIN run AS r
+    GROUP BY k.job),
+  p AS (
+    SELECT job, sum(mgpu) AS mgpu
+    FROM v_placements
+    WHERE start_ms < ?1 AND coalesce(end_ms, 9e18) > ?1 AND NOT ?3
+    GROUP BY job),
+  b AS (
+    SELECT s.job AS job, s.mgpu_ms - s.inside AS mgpu_ms,
+      s.mgpu_ms >= 0.999 * p.mgpu * (s.to_ms - s.from_ms) AS all_of_it
+    FROM s
+    JOIN p ON p.job = s.job
+    WHERE s.part = 'waste' AND s.from_ms < ?1),
+  e AS (SELECT job, cause, min(rowid) FROM eviction GROUP BY job),
   g AS (
-    SELECT 1 - coalesce(sum(given) FILTER (WHERE part = 'lost') / sum(mgpu_ms) FILTER (WHERE part = 'lost' AND mgpu_ms > 0), 0) AS lost,
-      total(given) FILTER (WHERE part = 'idle') AS idle, total(given) FILTER (WHERE part = 'slow') AS slow
-    FROM s)
-SELECT total(t.preempt) * g.lost, total(t.reclaim) * g.lost, total(t.consolidate) * g.lost, total(t.stale_gang) * g.lost,
-  total(t.node_failure) * g.lost, total(t.max_runtime) * g.lost, total(t.maintenance) * g.lost, total(t.pods_not_ready) * g.lost,
-  total(t.waiting) * g.lost, total(t.checkpoint) * g.lost, total(t.restart) * g.lost, total(t.idle) - g.idle, total(t.slow) - g.slow
-FROM g LEFT JOIN job_time AS t;
+    SELECT b.job AS job, e.cause AS cause, 3600000000.0 * coalesce(CASE e.cause
+-- use: lost_gpu_h
+      , 0) AS of_cause, total(b.mgpu_ms) FILTER (WHERE b.all_of_it) AS lost,
+      total(b.mgpu_ms) FILTER (WHERE NOT b.all_of_it) AS checkpoint
+    FROM b
+    JOIN job_time AS t ON t.job = b.job
+    LEFT JOIN e ON e.job = b.job
+    GROUP BY b.job),
+  o AS (
+    SELECT g.job AS job, g.cause AS cause, min(g.lost, g.of_cause) AS lost, g.checkpoint AS checkpoint,
+      max(0, g.lost - g.of_cause) / nullif(t.waiting + t.restart, 0) AS part
+    FROM g
+    JOIN job_time AS t ON t.job = g.job)
+SELECT (SELECT total(inside) FROM s WHERE part = 'waste' AND ?3),
+  total(t.preempt) - total(o.lost) FILTER (WHERE o.cause = 'preempt'),
+  total(t.reclaim) - total(o.lost) FILTER (WHERE o.cause = 'reclaim'),
+  total(t.consolidate) - total(o.lost) FILTER (WHERE o.cause = 'consolidate'),
+  total(t.stale_gang) - total(o.lost) FILTER (WHERE o.cause = 'stale gang'),
+  total(t.node_failure) - total(o.lost) FILTER (WHERE o.cause = 'node failure'),
+  total(t.max_runtime) - total(o.lost) FILTER (WHERE o.cause = 'max runtime'),
+  total(t.maintenance) - total(o.lost) FILTER (WHERE o.cause = 'maintenance'),
+  total(t.pods_not_ready) - total(o.lost) FILTER (WHERE o.cause = 'pods not ready'),
+  total(t.waiting * (1 - coalesce(o.part, 0))), total(t.checkpoint - coalesce(o.checkpoint, 0)),
+  total(t.restart * (1 - coalesce(o.part, 0))),
+  (SELECT total(s.inside) FROM s WHERE s.part = 'idle') + (SELECT total(idle) FROM h)
+    - (SELECT total(s.inside * k.part) FROM s JOIN k ON k.job = s.job),
+  (SELECT total(inside) FROM s WHERE part = 'slow')
+FROM (SELECT 1)
+LEFT JOIN job_time AS t ON NOT ?3
+LEFT JOIN o ON o.job = t.job;
 
 -- How long jobs waited or took: jobs of services apart; of jobs that never could have started no curve tells, they are
 -- counted beside it. Those submitted from ?2 on and before ?3.
