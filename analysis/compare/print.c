@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* print.c - a comparison as a table for people, papers and programs. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <orrery/analysis/compare.h>
@@ -8,6 +9,8 @@
 #include <orrery/analysis/csv.h>
 #include <orrery/analysis/markdown.h>
 #include <orrery/base/text.h>
+
+#define LEAST_SHOWN 1e-9 /* what is less is shown as 0 */
 
 /* A number with as many digits as are worth reading; "-" for none. */
 static const char *number(double value, char out[32])
@@ -17,7 +20,7 @@ static const char *number(double value, char out[32])
         (void)snprintf(out, 32, "-");
     } else if (isinf(value)) {
         (void)snprintf(out, 32, value > 0 ? "inf" : "-inf");
-    } else if (size >= 1000 || size < 1e-9 || !(fabs(value - round(value)) > 0)) {
+    } else if (size >= 1000 || size < LEAST_SHOWN || !(fabs(value - round(value)) > 0)) {
         (void)snprintf(out, 32, "%.0f", value);
     } else if (size >= 10) {
         (void)snprintf(out, 32, "%.1f", value);
@@ -25,27 +28,6 @@ static const char *number(double value, char out[32])
         (void)snprintf(out, 32, "%.3g", value);
     }
     return out;
-}
-
-/* The mean of a side; what was not reached counts in it as the least it can be. */
-static const char *mean_number(double value, bool open, char out[32])
-{
-    char plain[32];
-    if (!open) {
-        return number(value, out);
-    }
-    (void)snprintf(out, 32, value > 0 ? ">%.30s" : "not reached", number(value, plain));
-    return out;
-}
-
-static const char *base_number(const struct orr_paired *p, char out[32])
-{
-    return mean_number(p->base_mean, orr_paired_base_open(p), out);
-}
-
-static const char *other_number(const struct orr_paired *p, char out[32])
-{
-    return mean_number(p->other_mean, orr_paired_other_open(p), out);
 }
 
 static const char *signed_number(double value, char out[32])
@@ -129,15 +111,36 @@ const char *orr_compare_figure(const char *unit, double value, bool with_sign, c
     return out;
 }
 
-const char *orr_compare_side(const char *unit, double mean, bool open, char out[40])
+/* The mean of a side; what was not reached counts in it as the least it can be. */
+static void side(const char *unit, double mean, bool open, char out[40])
 {
     char text[40];
-    if (!open) {
-        return orr_compare_figure(unit, mean, false, out);
+    (void)orr_compare_figure(unit, mean, false, text);
+    (void)snprintf(out, 40, !open ? "%.39s" : mean > 0 ? ">%.38s" : "not reached", text);
+}
+
+/* Do two numbers differ by so much, but for 5 % of it? */
+static bool differ_by(double base, double other, double difference)
+{
+    return fabs(other - base - difference) <= 0.05 * fabs(difference);
+}
+
+void orr_compare_sides(const char *unit, const struct orr_paired *p, char base[40], char other[40])
+{
+    const bool open = orr_paired_base_open(p) || orr_paired_other_open(p);
+    const double apart = difference(p), size = fmax(fabs(p->base_mean), fabs(p->other_mean));
+    side(unit, p->base_mean, orr_paired_base_open(p), base);
+    side(unit, p->other_mean, orr_paired_other_open(p), other);
+    if (open || strcmp(unit, "s") == 0 || fabs(apart) < LEAST_SHOWN || size > 1e12 ||
+        !differ_by(p->base_mean, p->other_mean, apart)) {
+        return;
     }
-    (void)snprintf(out, 40, mean > 0 ? ">%.38s" : "not reached",
-                   orr_compare_figure(unit, mean, false, text));
-    return out;
+    int decimals = size >= 1000 ? 1 : size >= 10 ? 2 : 3;
+    for (; decimals <= 12 && !differ_by(strtod(base, NULL), strtod(other, NULL), apart);
+         decimals++) {
+        (void)snprintf(base, 40, "%.*f", decimals, p->base_mean);
+        (void)snprintf(other, 40, "%.*f", decimals, p->other_mean);
+    }
 }
 
 static const char *verdict_of(const struct orr_compare_metric *metric, const struct orr_paired *p)
@@ -354,9 +357,8 @@ static void text_row(const struct orr_comparison *c, uint32_t m, uint32_t a, int
     char name[400], base[40], other[40], change[40], share[32], range[100], p_text[32];
     name_of(metric, name, sizeof name);
     orr_pad(out, name, width);
-    (void)fprintf(out, " %11s %11s %11s %8s",
-                  orr_compare_side(metric->unit, p->base_mean, orr_paired_base_open(p), base),
-                  orr_compare_side(metric->unit, p->other_mean, orr_paired_other_open(p), other),
+    orr_compare_sides(metric->unit, p, base, other);
+    (void)fprintf(out, " %11s %11s %11s %8s", base, other,
                   orr_compare_figure(metric->unit, difference(p), true, change),
                   signed_number(percent(p), share));
     if (!c->one_trace) {
@@ -521,13 +523,14 @@ static void print_markdown(const struct orr_comparison *c, FILE *out)
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
             const struct orr_paired *p = orr_comparison_cell(c, m, a);
-            char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
+            char name[400], base[40], other[40], change[32], share[32], range[80], p_text[32];
             name_of(&c->metrics[m], name, sizeof name);
+            orr_compare_sides("", p, base, other);
             (void)fputs("| ", out);
             orr_markdown_text(out, name);
-            (void)fprintf(out, " | %s | %s | ", c->metrics[m].unit, base_number(p, base));
+            (void)fprintf(out, " | %s | %s | ", c->metrics[m].unit, base);
             orr_markdown_text(out, c->arms[a].label);
-            (void)fprintf(out, " | %s | %s | %s | %s | %u | %s |\n", other_number(p, other),
+            (void)fprintf(out, " | %s | %s | %s | %s | %u | %s |\n", other,
                           signed_number(difference(p), change), signed_number(percent(p), share),
                           interval(p, range), orr_paired_pairs(p), chance(chance_of(p), p_text));
         }
@@ -615,16 +618,16 @@ static void print_latex(const struct orr_comparison *c, FILE *out)
     for (uint32_t m = 0; m < c->metric_count; m++) {
         for (uint32_t a = 1; a < c->arm_count; a++) {
             const struct orr_paired *p = orr_comparison_cell(c, m, a);
-            char name[400], base[32], other[32], change[32], share[32], range[80], p_text[32];
+            char name[400], base[40], other[40], change[32], share[32], range[80], p_text[32];
             name_of(&c->metrics[m], name, sizeof name);
+            orr_compare_sides("", p, base, other);
             latex_text(out, name);
             (void)fputs(" & ", out);
             latex_text(out, c->metrics[m].unit);
             (void)fputs(" & ", out);
             latex_text(out, c->arms[a].label);
-            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & ", base_number(p, base),
-                          other_number(p, other), signed_number(difference(p), change),
-                          signed_number(percent(p), share));
+            (void)fprintf(out, " & $%s$ & $%s$ & $%s$ & $%s$ & ", base, other,
+                          signed_number(difference(p), change), signed_number(percent(p), share));
             latex_text(out, interval(p, range));
             (void)fprintf(out, " & $%u$ & $%s$ \\\\\n", orr_paired_pairs(p),
                           chance(chance_of(p), p_text));

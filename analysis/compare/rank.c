@@ -307,9 +307,8 @@ static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, 
     const struct orr_paired *p = orr_comparison_cell(c, m, arm);
     const struct orr_metric_def *def = orr_metric_find(metric->name);
     char before[40], after[40], change[40], words[60];
-    (void)fprintf(out, "%s %s -> %s", def != NULL ? def->title : metric->name,
-                  orr_compare_side(metric->unit, p->base_mean, orr_paired_base_open(p), before),
-                  orr_compare_side(metric->unit, p->other_mean, orr_paired_other_open(p), after));
+    orr_compare_sides(metric->unit, p, before, after);
+    (void)fprintf(out, "%s %s -> %s", def != NULL ? def->title : metric->name, before, after);
     if (p->lost + p->found == 0) {
         (void)fprintf(out, " (%s)", orr_compare_figure(metric->unit, p->difference, true, change));
     } else if (orr_paired_pairs(p) > 1) {

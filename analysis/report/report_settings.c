@@ -211,16 +211,15 @@ static void difference_row(const struct orr_comparison *c, uint32_t metric, uint
     const struct orr_metric_def *def = orr_metric_find(m->name);
     const enum orr_verdict_on verdict = orr_compare_verdict(m, p);
     char base[40], other[40], change[40], range[100];
+    orr_compare_sides(m->unit, p, base, other);
     (void)fputs("<tr><th scope=\"row\">", out);
     orr_xml_text(out, def != NULL ? def->title : m->name);
-    (void)fprintf(out,
-                  "</th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
-                  "class=\"n\">%s</td><td class=\"n\">%u</td><td>%s</td></tr>\n",
-                  orr_compare_side(m->unit, p->base_mean, orr_paired_base_open(p), base),
-                  orr_compare_side(m->unit, p->other_mean, orr_paired_other_open(p), other),
-                  p->n > 0 ? orr_compare_figure(m->unit, p->difference, true, change) : "",
-                  orr_compare_interval(m->unit, p, range), (unsigned)orr_paired_pairs(p),
-                  words[verdict]);
+    (void)fprintf(
+        out,
+        "</th><td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
+        "class=\"n\">%s</td><td class=\"n\">%u</td><td>%s</td></tr>\n",
+        base, other, p->n > 0 ? orr_compare_figure(m->unit, p->difference, true, change) : "",
+        orr_compare_interval(m->unit, p, range), (unsigned)orr_paired_pairs(p), words[verdict]);
 }
 
 static void differences(const struct orr_comparison *c, uint32_t arm, FILE *out)

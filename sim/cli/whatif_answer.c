@@ -89,9 +89,8 @@ static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, 
     if (width > 0) {
         orr_pad(out, label, width + 1);
     }
-    (void)fprintf(out, "%-17s %11s %11s %11s  %-5s %s\n", metric->name,
-                  orr_compare_side(metric->unit, p->base_mean, orr_paired_base_open(p), before),
-                  orr_compare_side(metric->unit, p->other_mean, orr_paired_other_open(p), after),
+    orr_compare_sides(metric->unit, p, before, after);
+    (void)fprintf(out, "%-17s %11s %11s %11s  %-5s %s\n", metric->name, before, after,
                   p->lost + p->found > 0
                       ? "-"
                       : orr_compare_figure(metric->unit, p->difference, true, change),

@@ -151,8 +151,9 @@ const char *orr_compare_figure(const char *unit, double value, bool with_sign, c
 /* The interval of a change as people read it: in its unit, or in percent of the base where it would
  * take away more than there is; which pairs reached it where not all did; "" for none. */
 const char *orr_compare_interval(const char *unit, const struct orr_paired *p, char out[100]);
-/* The mean of a side: "not reached", or ">" what counts for those that did not (`open`). */
-const char *orr_compare_side(const char *unit, double mean, bool open, char out[40]);
+/* The means of both sides, with as many digits as show the difference (times as people say them):
+ * "not reached", or ">" what counts for those that did not. */
+void orr_compare_sides(const char *unit, const struct orr_paired *p, char base[40], char other[40]);
 
 /* One metric of several results files; NAN where a file has none. ORR_NO_INPUT, ORR_DATA. */
 enum orr_status orr_metric_values(const char *const *paths, uint32_t count, const char *metric,
