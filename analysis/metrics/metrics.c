@@ -360,7 +360,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "the run"},
     {"cost_per_useful_gpu_h", "price/GPU-h", LESS, WHATIF | CARD_IF, "cost of a useful GPU-hour",
      "all, where a pool has a price",
-     "cost / useful GPU-hours, in the window, as in gpu_goodput; nodes without a price are free"},
+     "cost / useful GPU-hours, in the window, as in gpu_goodput; NULL where a pool that has nodes "
+     "states no price"},
     {"energy_kwh", "kWh", LESS, 0, "energy", "all, pool, where a pool states its power",
      "integral over nodes that are up, of pools that state them, of idle_power + (full_power - "
      "idle_power) x part of the "

@@ -32,6 +32,7 @@ void orr_summary__pools(const struct orr_world *world, const struct orr_run *run
         orr_summary__there(world, run, summary->window_start_ms, summary->window_end_ms);
     orr_ms *run_ms = orr_summary__there(world, run, run->fold.origin_ms, run->end_ms);
     double useful = summary->gpu_goodput * summary->gpu_available * summary->capacity_gpu_h;
+    bool all = true; /* who was ever there says what it costs */
     summary->pools = orr_zalloc(world->pool_count + (size_t)1, sizeof *summary->pools);
     summary->pool_count = world->pool_count;
     for (uint32_t p = 0; p < world->pool_count; p++) {
@@ -39,10 +40,11 @@ void orr_summary__pools(const struct orr_world *world, const struct orr_run *run
         add_pool(pool, run, there_ms, run_ms, &summary->pools[p]);
         summary->pools[p].priced = pool->price > 0.0;
         summary->priced = summary->priced || pool->price > 0.0;
+        all = all && (pool->price > 0.0 || summary->pools[p].nodes == 0);
         summary->cost += summary->pools[p].cost;
         summary->run_cost += summary->pools[p].run_cost;
     }
-    summary->cost_per_useful_gpu_h = useful > 0.0 ? summary->cost / useful : (double)NAN;
+    summary->cost_per_useful_gpu_h = all && useful > 0.0 ? summary->cost / useful : (double)NAN;
     orr_free(there_ms);
     orr_free(run_ms);
 }

@@ -699,7 +699,8 @@ UNION ALL SELECT 'nodes_left', 'pool', 'pool=' || pool,
 UNION ALL SELECT 'cost', 'all', '', total(node_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0
 UNION ALL SELECT 'run_cost', 'all', '', total(run_h * coalesce(price, 0)), total(nodes) FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0
 UNION ALL SELECT 'cost_per_useful_gpu_h', 'all', '',
-                 total(node_h * coalesce(price, 0)) / nullif((SELECT total(held - vain) FROM vain) / 3.6e9, 0), total(nodes)
+                 CASE WHEN total(price IS NULL AND nodes > 0) = 0
+                      THEN total(node_h * coalesce(price, 0)) / nullif((SELECT total(held - vain) FROM vain) / 3.6e9, 0) END, total(nodes)
           FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0;
 
 -- ---- nodes ----
