@@ -248,6 +248,9 @@ void orr_report_json(const struct orr_report *r, FILE *out)
     json_metric(&json, "lost_gpu_h", s->lost_gpu_h);
     json_metric(&json, "gpu_occupancy", s->gpu_occupancy);
     json_metric(&json, "gpu_goodput", s->gpu_goodput);
+    if (!isnan(s->cpu_occupancy)) {
+        json_metric(&json, "cpu_occupancy", s->cpu_occupancy);
+    }
     if (s->priced) {
         json_metric(&json, "cost", s->cost);
         json_metric(&json, "run_cost", s->run_cost);
