@@ -335,7 +335,7 @@ UNION ALL
 SELECT h.job, h.start_ms, h.to_ms, h.mgpu * k.part FROM held AS h JOIN k ON k.job = h.job;
 CREATE TEMP TABLE vain AS
 SELECT x.shard, x.held, coalesce(w.vain, 0) AS vain
-FROM (SELECT l.shard, sum(h.inside_ms * h.mgpu) AS held FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue GROUP BY l.shard) AS x
+FROM (SELECT l.shard, total(h.inside_ms * h.mgpu) AS held FROM held AS h JOIN job AS j ON j.id = h.job JOIN leaf AS l ON l.queue = j.queue GROUP BY l.shard) AS x
 LEFT JOIN (SELECT l.shard, sum(max(0, min(w.to_ms, r.window_end_ms) - max(w.start_ms, r.window_start_ms)) * w.mgpu) AS vain
            FROM vainly AS w JOIN job AS j ON j.id = w.job JOIN leaf AS l ON l.queue = j.queue CROSS JOIN run AS r GROUP BY l.shard) AS w ON w.shard = x.shard;
 -- What came before the window, and after it.
@@ -645,7 +645,7 @@ WITH x(user, held, waited) AS (
   SELECT j.user, 0, max(0, min(p.to_ms, r.window_end_ms) - max(p.from_ms, r.window_start_ms)) * j.mgpu
   FROM pending AS p JOIN job AS j ON j.id = p.job CROSS JOIN run AS r WHERE j.id NOT IN (SELECT job FROM never)
 )
-SELECT sum(held) * 1.0 / sum(held + waited) AS part FROM x WHERE user IS NOT NULL GROUP BY user HAVING sum(held + waited) > 0;
+SELECT total(held) / total(held + waited) AS part FROM x WHERE user IS NOT NULL GROUP BY user HAVING total(held + waited) > 0;
 INSERT INTO made
 SELECT * FROM (
   SELECT 'user_fairness_jain', 'all', '', sum(part) * sum(part) / (count(*) * nullif(sum(part * part), 0)), count(*) FROM got_by
@@ -654,7 +654,7 @@ SELECT * FROM (
 -- ---- what evictions did, over the whole run ----
 INSERT INTO made
 SELECT 'evictions_per_1000_gpu_h', 'all', '',
-       e.n * 1000 / ((SELECT nullif(sum((to_ms - start_ms) * mgpu), 0) FROM held) / 3.6e9), e.n
+       e.n * 1000 / ((SELECT nullif(total((to_ms - start_ms) * mgpu), 0) FROM held) / 3.6e9), e.n
 FROM (SELECT total(whole) AS n FROM eviction) AS e;
 INSERT INTO made
 SELECT 'ping_pong_evictions', 'all', '', total(since <= 3600000), count(*)
