@@ -243,17 +243,21 @@ static double longest(const struct samples *samples)
     return samples->count > 0 ? samples->items[samples->count - 1].value : 0;
 }
 
-/* How many blocks hold a job of either. */
-static uint32_t count_held(const struct samples *base, const struct samples *other, uint32_t blocks)
+/* How many blocks hold a job of either that the statistic is of: a mean is of those known in full.
+ */
+static uint32_t count_held(const struct samples *base, const struct samples *other, uint32_t blocks,
+                           uint32_t percent)
 {
     const struct samples *both[] = {base, other};
     bool *held = orr_zalloc(blocks, sizeof *held);
     uint32_t count = 0;
     for (size_t s = 0; s < 2; s++) {
         for (uint32_t i = 0; i < both[s]->count; i++) {
-            bool *of_block = &held[both[s]->items[i].block];
-            count += !*of_block;
-            *of_block = true;
+            const struct sample *sample = &both[s]->items[i];
+            if (percent > 0 || !sample->censored) {
+                count += !held[sample->block];
+                held[sample->block] = true;
+            }
         }
     }
     orr_free(held);
@@ -272,7 +276,7 @@ static void bootstrap(const struct samples *base, const struct samples *other,
     const struct orr_reading before = {evaluate(base, times, percent), longest(base)};
     const struct orr_reading after = {evaluate(other, times, percent), longest(other)};
     *paired = orr_paired_readings(&before, &after, 1, level);
-    paired->n = paired->n > 0 ? count_held(base, other, cut->blocks) : 0;
+    paired->n = paired->n > 0 ? count_held(base, other, cut->blocks, percent) : 0;
     for (uint32_t r = 0; r < REPLICATES; r++) {
         draw_blocks(times, cut->blocks, r);
         draws.base[r] = evaluate(base, times, percent);
