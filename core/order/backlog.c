@@ -747,8 +747,9 @@ enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32
 enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t job,
                                      enum orr_action action)
 {
-    if (session->backlog != NULL &&
-        round_of(session, job, action) <= session->backlog->round_before) {
+    const struct orr_backlog *backlog = session->backlog;
+    if (backlog != NULL &&
+        (job >= backlog->job_count || round_of(session, job, action) <= backlog->round_before)) {
         return ORR_OUTCOME_NOT_TRIED;
     }
     return (enum orr_outcome)(speaks_for_itself(session, job, action)
