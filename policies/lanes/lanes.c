@@ -33,7 +33,7 @@ void orr_lanes_release(struct orr_lanes *lanes)
     orr_free(lanes->fresh);
     orr_free(lanes->seated);
     orr_free(lanes->scaling.lined);
-    orr_free(lanes->came_ms);
+    orr_free(lanes->held_ms);
     *lanes = (struct orr_lanes){0};
 }
 
@@ -147,24 +147,29 @@ static orr_ms key_of(const struct orr_lanes *lanes, const struct orr_view *view,
 
 /* A job that was held back comes when its hold ends, not when it was submitted, and comes back to
  * that place when it is evicted; one that runs as the run begins came when it was submitted. */
-static void note_came(struct orr_lanes *lanes, const struct orr_view *view,
-                      enum orr_job_event event, uint32_t job)
+static void note_came(struct orr_lanes *lanes, const struct orr_view *view, uint32_t job)
 {
-    lanes->came_ms =
-        orr_zgrow(lanes->came_ms, &lanes->came_capacity, view->job_count, sizeof *lanes->came_ms);
-    if (event == ORR_JOB_SUBMITTED) {
-        lanes->came_ms[job] = view->now;
-    } else if (event == ORR_JOB_STARTED) {
-        lanes->came_ms[job] = view->specs[job].submit_ms;
+    const orr_ms held_ms = view->now - view->specs[job].submit_ms;
+    if (held_ms > 0) {
+        lanes->held_ms = orr_zgrow(lanes->held_ms, &lanes->held_capacity, view->job_count,
+                                   sizeof *lanes->held_ms);
+        lanes->held_ms[job] = held_ms;
     }
+}
+
+static orr_ms came_ms(const struct orr_lanes *lanes, const struct orr_view *view, uint32_t job)
+{
+    return view->specs[job].submit_ms + (job < lanes->held_capacity ? lanes->held_ms[job] : 0);
 }
 
 void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum orr_job_event event,
                      uint32_t job)
 {
-    note_came(lanes, view, event, job);
     if (event == ORR_JOB_STARTED) {
         return;
+    }
+    if (event == ORR_JOB_SUBMITTED) {
+        note_came(lanes, view, job);
     }
     if (event != ORR_JOB_SUBMITTED) {
         lanes->released = true;
@@ -178,7 +183,7 @@ void orr_lanes_event(struct orr_lanes *lanes, const struct orr_view *view, enum 
         return;
     }
     /* one that runs and wants more does so now */
-    const orr_ms came = event == ORR_JOB_REQUEUED ? lanes->came_ms[job] : view->now;
+    const orr_ms came = event == ORR_JOB_REQUEUED ? came_ms(lanes, view, job) : view->now;
     const orr_ms key = key_of(lanes, view, &view->specs[job], came);
     line_up(lanes, view, (struct orr_event){.at = key, .subject = job});
     note_fresh(lanes, job);

@@ -44,8 +44,8 @@ struct orr_lanes {
     struct orr_event *seated; /* out of their lanes, in order: their places are kept (placer.h) */
     uint32_t seated_count, seated_capacity;
     struct orr_scaling scaling;
-    orr_ms *came_ms; /* by job: since when it is lined up, however often it is evicted */
-    uint32_t came_capacity;
+    orr_ms *held_ms; /* by job: how long it was held back; NULL until one was */
+    uint32_t held_capacity;
     bool released;   /* room came free since the last cycle */
     uint32_t *fresh; /* jobs that came since the last cycle */
     uint32_t fresh_count, fresh_capacity;

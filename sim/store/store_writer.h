@@ -28,7 +28,7 @@ static inline struct writer writer_open(sqlite3 *db, const char *sql, struct orr
 /* Goes on to the next column; true if it has a value, which the caller binds. */
 static inline bool next_column(struct writer *w, bool known)
 {
-    uint64_t bit = (uint64_t)1 << ++w->column;
+    const uint64_t bit = (uint64_t)1 << w->column++; /* columns count from 1 */
     if (!known && (w->filled & bit) != 0) {
         (void)sqlite3_bind_null(w->statement, w->column);
     }
