@@ -10,7 +10,8 @@
  *
  * Those that wait stand in lanes by size: a pass finds in each the next that may start, and tries
  * these in the order of the queue. What is free and spare only shrinks in a pass, so that a job
- * passed over once is not looked at again. A pass costs lanes, attempts and new reasons, not jobs.
+ * passed over once is not looked at again. A pass costs lanes where somebody waits, attempts and
+ * new reasons, not jobs; an attempt costs no look at all lanes, since their turns stand in heaps.
  *
  * Size is GPUs of the whole cluster: a reservation does not look at nodes, so on nodes of several
  * GPUs fragmentation may still delay the head. */
@@ -22,6 +23,7 @@
 
 #include <string.h>
 
+#include <orrery/base/heap.h>
 #include <orrery/core/place.h>
 
 enum { ORDER_SUBMIT, ORDER_PRIORITY };
@@ -42,10 +44,10 @@ struct release {
 struct lane {
     uint32_t line;  /* see easy_line.h */
     uint32_t first; /* of the line, or ORR_NONE */
+    uint32_t at;    /* where it stands among those with jobs, if it has any */
     /* of a pass: */
     uint32_t next;          /* whom it tries next, or ORR_NONE */
     enum orr_reason failed; /* why one of the lane found no place; NONE: none was tried in vain */
-    bool fits;              /* what is free would do for one */
 };
 
 enum { SERVICES }; /* the lane of all jobs that scale, whose steps are of several sizes */
@@ -56,6 +58,13 @@ struct easy {
     struct lane *lanes;
     uint32_t lane_count, lane_capacity; /* grows with the shapes that come to be known */
     uint32_t parts;                     /* lanes of a shape */
+    uint32_t *busy;                     /* lanes with jobs, in no order */
+    uint32_t busy_count, busy_capacity;
+    struct orr_heap firsts; /* lanes by the keys of their first jobs; has former ones, too */
+    /* of a pass: */
+    struct orr_heap turns; /* lanes by the keys of whom they try next */
+    struct orr_heap open;  /* lanes but SERVICES by a key before which none has an open reason */
+    struct orr_heap noted; /* lanes whose reasons are closed now, by number */
     struct orr_arrival_numbers arrivals;
     uint32_t *fresh; /* those that joined it since the last cycle */
     uint32_t fresh_count, fresh_capacity;
@@ -98,6 +107,11 @@ static void easy_close(void *state)
     struct easy *easy = state;
     orr_free(easy->nodes.of);
     orr_free(easy->lanes);
+    orr_free(easy->busy);
+    orr_heap_release(&easy->firsts);
+    orr_heap_release(&easy->turns);
+    orr_heap_release(&easy->open);
+    orr_heap_release(&easy->noted);
     orr_free(easy->fresh);
     orr_arrival_numbers_close(&easy->arrivals);
     orr_free(easy->running);
@@ -159,6 +173,34 @@ static void make_lanes(struct easy *easy, const struct orr_view *view)
     }
 }
 
+static void push_lane(struct orr_heap *heap, int64_t key, uint32_t lane)
+{
+    orr_heap_push(heap, (struct orr_event){.at = key, .subject = lane});
+}
+
+/* Finds the first of a lane again, after a job came or left. */
+static void find_first(struct easy *easy, uint32_t l)
+{
+    struct lane *lane = &easy->lanes[l];
+    const uint32_t before = lane->first;
+    lane->first = orr_easy__first(&easy->nodes, lane->line);
+    if (lane->first == before) {
+        return;
+    }
+    if (before == ORR_NONE) {
+        easy->busy = ORR_ROOM_FOR_ONE(easy->busy, easy->busy_count, easy->busy_capacity);
+        lane->at = easy->busy_count;
+        easy->busy[easy->busy_count++] = l;
+    }
+    if (lane->first != ORR_NONE) {
+        push_lane(&easy->firsts, easy->nodes.of[lane->first].key, l);
+    } else {
+        const uint32_t last = easy->busy[--easy->busy_count];
+        easy->busy[lane->at] = last;
+        easy->lanes[last].at = lane->at;
+    }
+}
+
 /* By priority, the higher first, then by job; or as they came. */
 static int64_t key_of(const struct easy *easy, const struct orr_view *view, uint32_t job,
                       int64_t number)
@@ -175,13 +217,12 @@ static void add_pending(struct easy *easy, const struct orr_view *view, uint32_t
     easy->nodes.of =
         orr_zgrow(easy->nodes.of, &easy->nodes.capacity, view->job_count, sizeof *easy->nodes.of);
     const uint32_t l = lane_of(easy, view, job);
-    struct lane *lane = &easy->lanes[l];
     easy->nodes.of[job] = (struct easy_node){.key = key_of(easy, view, job, number),
                                              .estimate_ms = view->specs[job].estimate_ms,
                                              .line = l + 1,
                                              .open = true};
-    orr_easy__put(&easy->nodes, &lane->line, job);
-    lane->first = orr_easy__first(&easy->nodes, lane->line);
+    orr_easy__put(&easy->nodes, &easy->lanes[l].line, job);
+    find_first(easy, l);
     easy->fresh = ORR_ROOM_FOR_ONE(easy->fresh, easy->fresh_count, easy->fresh_capacity);
     easy->fresh[easy->fresh_count++] = job;
 }
@@ -192,11 +233,11 @@ static void remove_pending(struct easy *easy, uint32_t job)
     if (job >= easy->nodes.capacity || easy->nodes.of[job].line == 0) {
         return;
     }
-    struct lane *lane = &easy->lanes[easy->nodes.of[job].line - 1];
-    orr_easy__take(&easy->nodes, &lane->line, job);
+    const uint32_t l = easy->nodes.of[job].line - 1;
+    orr_easy__take(&easy->nodes, &easy->lanes[l].line, job);
     easy->nodes.of[job].line = 0;
-    if (lane->first == job) {
-        lane->first = orr_easy__first(&easy->nodes, lane->line);
+    if (easy->lanes[l].first == job) {
+        find_first(easy, l);
     }
     orr_scaling_left(&easy->scaling, job);
 }
@@ -288,6 +329,7 @@ struct pass {
     uint32_t head;
     int64_t head_key;
     struct reservation reservation;
+    struct orr_gpus least; /* least that was unheld as a job was tried */
 };
 
 /* With which estimates may jobs of a size start now, and pass the head? Up to this one. */
@@ -335,66 +377,89 @@ static void close_reasons(const struct pass *pass, const struct lane *lane, int6
     }
 }
 
-/* Would a job of the lane fit, as far as nodes are up and nothing is leaving? */
+static void keep_least(struct orr_gpus *least, const struct orr_gpus *gpus)
+{
+    for (int k = 0; k < ORR_GPU_KINDS; k++) {
+        least->mgpu[k] = gpus->mgpu[k] < least->mgpu[k] ? gpus->mgpu[k] : least->mgpu[k];
+    }
+}
+
+/* Would a job fit, as far as nodes are up and nothing is leaving? */
 static bool would_fit(const struct pass *pass, uint32_t job, const struct orr_gpus *free)
 {
     const struct orr_gpus size = orr_scaling_step(pass->view, job);
     return orr_gpus_hold(free, &size);
 }
 
-/* All before a key have had their turn. Those that stayed where there was room for them by count
- * did so for the reservation, or as one of their lane found no place. What is free only shrinks in
- * a pass: a lane that does not fit any more has nobody else to say it of. */
-static void note_passed(const struct pass *pass, int64_t before)
+/* A lane whose jobs do not fit any more, or that lack capacity, has nobody else in this pass whose
+ * reason is closed: what is free only shrinks. */
+static bool closes_reasons(const struct pass *pass, const struct lane *lane)
 {
+    return lane->failed != ORR_REASON_NO_CAPACITY && lane->first != ORR_NONE &&
+           would_fit(pass, lane->first, &pass->least);
+}
+
+/* The lane is looked at again when all up to its next open reason have had their turn. */
+static void await_open(const struct pass *pass, uint32_t l, int64_t after)
+{
+    const struct easy_nodes *nodes = &pass->easy->nodes;
+    const uint32_t job = orr_easy__next_open(nodes, pass->easy->lanes[l].line, after);
+    if (job != ORR_NONE) {
+        push_lane(&pass->easy->open, nodes->of[job].key, l);
+    }
+}
+
+/* All before a key have had their turn. Those that stayed where there was room for them by count
+ * did so for the reservation, or as one of their lane found no place. */
+static void note_passed(struct pass *pass, int64_t before)
+{
+    struct easy *easy = pass->easy;
     const struct orr_gpus free = orr_ledger_unheld(pass->view->ledger, pass->view->shard);
-    for (uint32_t l = SERVICES + 1; l < pass->easy->lane_count; l++) {
-        struct lane *lane = &pass->easy->lanes[l];
-        lane->fits = lane->fits && lane->first != ORR_NONE && would_fit(pass, lane->first, &free);
-        if (lane->fits) {
-            close_reasons(pass, lane, before);
+    keep_least(&pass->least, &free);
+    while (easy->open.count > 0 && orr_heap_top(&easy->open)->at < before) {
+        push_lane(&easy->noted, 0, orr_heap_pop(&easy->open).subject);
+    }
+    while (easy->noted.count > 0) {
+        const uint32_t l = orr_heap_pop(&easy->noted).subject;
+        if (closes_reasons(pass, &easy->lanes[l])) {
+            close_reasons(pass, &easy->lanes[l], before);
+            await_open(pass, l, before - 1);
         }
     }
 }
 
-/* Finds the next of a lane, behind a key, that fits and may pass the head. */
-static void seek(const struct pass *pass, struct lane *lane, int64_t after)
+/* The next of a lane, behind a key, that fits and may pass the head, or ORR_NONE. */
+static uint32_t find_next(const struct pass *pass, const struct lane *lane, int64_t after)
 {
     const struct easy_nodes *nodes = &pass->easy->nodes;
     const bool services = lane == &pass->easy->lanes[SERVICES];
-    lane->next = ORR_NONE;
     while (lane->first != ORR_NONE && lane->failed == ORR_REASON_NONE) {
         const uint32_t any =
             services ? orr_easy__next(nodes, lane->line, after, ORR_MS_NEVER) : lane->first;
         if (any == ORR_NONE) {
-            return;
+            return ORR_NONE;
         }
         const struct orr_gpus size = orr_scaling_step(pass->view, any);
         const orr_ms longest_ms = longest_that_may_pass(pass, &size);
         if (!services) {
-            lane->next = orr_easy__next(nodes, lane->line, after, longest_ms);
-            return;
+            return orr_easy__next(nodes, lane->line, after, longest_ms);
         }
         if (nodes->of[any].estimate_ms <= longest_ms) {
-            lane->next = any;
-            return;
+            return any;
         }
         after = nodes->of[any].key;
     }
+    return ORR_NONE;
 }
 
-/* The lane whose next is the first of all, or NULL. */
-static struct lane *first_lane(const struct easy *easy)
+/* Gives a lane its next turn, if somebody of it has one behind a key. */
+static void seek(const struct pass *pass, struct lane *lane, int64_t after)
 {
-    struct lane *best = NULL;
-    for (uint32_t l = 0; l < easy->lane_count; l++) {
-        struct lane *lane = &easy->lanes[l];
-        if (lane->next != ORR_NONE &&
-            (best == NULL || easy->nodes.of[lane->next].key < easy->nodes.of[best->next].key)) {
-            best = lane;
-        }
+    struct easy *easy = pass->easy;
+    lane->next = find_next(pass, lane, after);
+    if (lane->next != ORR_NONE) {
+        push_lane(&easy->turns, easy->nodes.of[lane->next].key, (uint32_t)(lane - easy->lanes));
     }
-    return best;
 }
 
 /* Tries the next of a lane, unless what started since has taken its chance. */
@@ -447,14 +512,17 @@ static void backfill(struct pass *pass)
     struct easy *easy = pass->easy;
     pass->head_key = easy->nodes.of[pass->head].key;
     pass->reservation = reserve(easy, pass->view, pass->head);
-    for (uint32_t l = 0; l < easy->lane_count; l++) {
-        struct lane *lane = &easy->lanes[l];
+    pass->least = orr_ledger_unheld(pass->view->ledger, pass->view->shard);
+    for (uint32_t i = 0; i < easy->busy_count; i++) {
+        struct lane *lane = &easy->lanes[easy->busy[i]];
         lane->failed = ORR_REASON_NONE;
-        lane->fits = true;
         seek(pass, lane, pass->head_key);
+        if (easy->busy[i] != SERVICES && closes_reasons(pass, lane)) {
+            await_open(pass, easy->busy[i], pass->head_key);
+        }
     }
-    for (struct lane *lane; (lane = first_lane(easy)) != NULL;) {
-        try_next(pass, lane);
+    while (easy->turns.count > 0) {
+        try_next(pass, &easy->lanes[orr_heap_pop(&easy->turns).subject]);
     }
     explain_services(pass);
     note_passed(pass, INT64_MAX);
@@ -474,17 +542,17 @@ static void explain_fresh(struct pass *pass)
 }
 
 /* The first in the order, or ORR_NONE. */
-static uint32_t find_head(const struct easy *easy)
+static uint32_t find_head(struct easy *easy)
 {
-    uint32_t head = ORR_NONE;
-    for (uint32_t l = 0; l < easy->lane_count; l++) {
-        const uint32_t first = easy->lanes[l].first;
-        if (first != ORR_NONE &&
-            (head == ORR_NONE || easy->nodes.of[first].key < easy->nodes.of[head].key)) {
-            head = first;
+    const struct orr_event *top;
+    while ((top = orr_heap_top(&easy->firsts)) != NULL) {
+        const uint32_t first = easy->lanes[top->subject].first;
+        if (first != ORR_NONE && easy->nodes.of[first].key == top->at) {
+            return first;
         }
+        (void)orr_heap_pop(&easy->firsts);
     }
-    return head;
+    return ORR_NONE;
 }
 
 static void easy_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
