@@ -37,10 +37,17 @@ WITH one AS (
     JOIN longest AS l ON l.job = m.job
     UNION ALL
     SELECT job, max(from_ms, until_ms - 1000), 1 FROM longest),
+  placed AS ( -- rows of nodes that follow each other; those of a moment alone become a row a node
+    SELECT node, 1 AS nodes, mgpu, last_start_ms AS start_ms, coalesce(end_ms, 9e18) AS end_ms
+    FROM job
+    WHERE node IS NOT NULL AND start_ms IS NOT NULL
+    UNION ALL
+    SELECT node, nodes, mgpu, start_ms, coalesce(end_ms, 9e18) FROM placement),
   held AS (
-    SELECT m.job, m.is_end, p.node, sum(p.mgpu) AS mgpu
-    FROM moment AS m
-    JOIN v_placements AS p ON p.start_ms <= m.at_ms AND coalesce(p.end_ms, 9e18) > m.at_ms
+    SELECT m.job, m.is_end, n.id AS node, sum(p.mgpu) AS mgpu
+    FROM placed AS p
+    CROSS JOIN moment AS m ON m.at_ms >= p.start_ms AND m.at_ms < p.end_ms
+    JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1
     GROUP BY 1, 2, 3),
   room AS ( -- of nodes that are up and not cordoned, and that its pods may be on
     SELECT m.job, m.is_end, total(1000 * (n.gpus - coalesce(f.gpus, 0)) - coalesce(h.mgpu, 0)) / 1000.0 AS free,
@@ -434,7 +441,12 @@ WITH m AS (
   SELECT j.queue AS queue, sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h,
     sum(p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms) - max(p.start_ms, r.window_start_ms)))
       / 1000.0 / nullif(r.window_end_ms - r.window_start_ms, 0) AS held
-  FROM v_placements AS p
+  FROM (
+    SELECT id AS job, mgpu, last_start_ms AS start_ms, end_ms
+    FROM job
+    WHERE node IS NOT NULL AND start_ms IS NOT NULL
+    UNION ALL
+    SELECT job, mgpu * nodes, start_ms, end_ms FROM placement) AS p
   JOIN job AS j ON j.id = p.job
   CROSS JOIN run AS r
   GROUP BY j.queue), o AS (

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include <orrery/analysis/calibrate.h>
 #include <orrery/analysis/course.h>
 #include <orrery/analysis/report.h>
 #include <orrery/analysis/results.h>
@@ -56,9 +57,11 @@ extern const char *const orr_report__sections[ORR_REPORT_QUESTIONS];
 /* Whether a run has anything to ask this of; a run of jobs without objectives has not. */
 bool orr_report__has_answer(struct orr_results *in, enum orr_report_question question);
 struct orr_report_walk;
-/* `walk` is of the same results. */
+struct orr_report_trust;
+/* `walk` and `trust` are of the same results; each is read by the questions about it alone. */
 void orr_report__answer(struct orr_results *in, enum orr_report_question question,
-                        const struct orr_report_walk *walk, FILE *out);
+                        const struct orr_report_walk *walk, const struct orr_report_trust *trust,
+                        FILE *out);
 
 /* report_lending.c: GPU-hours that queues held beyond their quotas while others of their shard left
  * theirs, from each change to the next within the window, shared out in proportion. */
@@ -97,9 +100,28 @@ void orr_report__walk_open(struct orr_results *in, struct orr_report_walk *walk)
 void orr_report__walk_close(struct orr_report_walk *walk);
 void orr_report__lending_table(const struct orr_report_lending *lending, FILE *out);
 
-/* report_trust.c: what speaks for and against the numbers, as a list; and the shortest of it. */
-void orr_report__trust_list(struct orr_results *in, FILE *out);
-void orr_report__trust_answer(struct orr_results *in, FILE *out);
+/* report_trust.c: what speaks for and against the numbers. It takes an audit of the whole run to
+ * know, so a page looks once for all that is said of it. */
+struct orr_report_trust {
+    bool whole;              /* ran to its last job */
+    int64_t open, unstarted; /* jobs that had not ended; not started */
+    int64_t absent;          /* not even submitted */
+    int64_t nevers;          /* of them that never could have: in no number of waits */
+    int64_t stuck;           /* of them that wait though nothing runs and nothing is to come */
+    const char *stuck_first, *stuck_why;
+    int64_t rejected, read; /* rows of traces */
+    bool recorded;          /* the trace says when jobs started */
+    bool audited;
+    uint32_t rules; /* examined */
+    uint64_t found; /* broken */
+    bool calibrated;
+    struct orr_calibration_row error; /* of all jobs */
+};
+struct orr_report_trust orr_report__trust_look(struct orr_results *in);
+/* As a list; and the shortest of it. */
+void orr_report__trust_list(struct orr_results *in, const struct orr_report_trust *trust,
+                            FILE *out);
+void orr_report__trust_answer(const struct orr_report_trust *trust, FILE *out);
 
 /* report_run.c: all about one run. `prefix` keeps the names of sections of several runs apart;
  * figures in `but` (names, NULL at the end) are left out. */

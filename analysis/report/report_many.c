@@ -383,7 +383,11 @@ static enum orr_status in_short(const struct side *side, FILE *out, struct orr_e
             if (q == ORR_REPORT_LENDING || q == ORR_REPORT_SATURATED) {
                 orr_report__walk_open(&in, &walk);
             }
-            orr_report__answer(&in, (enum orr_report_question)q, &walk, out);
+            struct orr_report_trust trust = {0};
+            if (q == ORR_REPORT_TRUST) {
+                trust = orr_report__trust_look(&in);
+            }
+            orr_report__answer(&in, (enum orr_report_question)q, &walk, &trust, out);
             orr_report__walk_close(&walk);
             (void)fputs("</p>\n", out);
             status = in.status;

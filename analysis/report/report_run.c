@@ -193,8 +193,8 @@ static void provenance(struct orr_results *in, FILE *out)
 }
 
 /* What a reader asks first, in words, with the place where there is more. */
-static void in_short(struct orr_results *in, const struct orr_report_walk *walk, const char *prefix,
-                     FILE *out)
+static void in_short(struct orr_results *in, const struct orr_report_walk *walk,
+                     const struct orr_report_trust *trust, const char *prefix, FILE *out)
 {
     (void)fputs("<dl class=\"short\">\n", out);
     for (int q = 0; q < ORR_REPORT_QUESTIONS; q++) {
@@ -203,7 +203,7 @@ static void in_short(struct orr_results *in, const struct orr_report_walk *walk,
         }
         (void)fprintf(out, "<dt><a href=\"#%s%s\">%s</a></dt>\n<dd>", prefix,
                       orr_report__sections[q], orr_report__questions[q]);
-        orr_report__answer(in, (enum orr_report_question)q, walk, out);
+        orr_report__answer(in, (enum orr_report_question)q, walk, trust, out);
         (void)fputs("</dd>\n", out);
     }
     (void)fputs("</dl>\n", out);
@@ -226,7 +226,8 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
 {
     struct orr_report_walk walk;
     orr_report__walk_open(in, &walk); /* walks the whole course of the run: once */
-    in_short(in, &walk, prefix, out);
+    const struct orr_report_trust trust = orr_report__trust_look(in);
+    in_short(in, &walk, &trust, prefix, out);
     headline(in, out);
     section(out, prefix, "waits", "Who waited longest, and why");
     (void)fputs(
@@ -264,7 +265,7 @@ void orr_report__run(struct orr_results *in, const struct orr_report_options *op
     section(out, prefix, "figures", "Figures");
     figures(in, options, prefix, but, out);
     section(out, prefix, "trust", "Can it be trusted?");
-    orr_report__trust_list(in, out);
+    orr_report__trust_list(in, &trust, out);
     section(out, prefix, "provenance", "Provenance");
     provenance(in, out);
 }

@@ -556,7 +556,8 @@ static void answer_objectives(struct orr_results *in, FILE *out)
 }
 
 void orr_report__answer(struct orr_results *in, enum orr_report_question question,
-                        const struct orr_report_walk *walk, FILE *out)
+                        const struct orr_report_walk *walk, const struct orr_report_trust *trust,
+                        FILE *out)
 {
     switch (question) {
     case ORR_REPORT_WAITS: answer_waits(in, out); break;
@@ -565,6 +566,6 @@ void orr_report__answer(struct orr_results *in, enum orr_report_question questio
     case ORR_REPORT_LENDING: answer_lending(&walk->lending, out); break;
     case ORR_REPORT_OBJECTIVES: answer_objectives(in, out); break;
     case ORR_REPORT_EXPECTED: answer_expected(in, out); break;
-    case ORR_REPORT_TRUST: orr_report__trust_answer(in, out); break;
+    case ORR_REPORT_TRUST: orr_report__trust_answer(trust, out); break;
     }
 }

@@ -6,26 +6,9 @@
 #include <math.h>
 
 #include <orrery/analysis/audit.h>
-#include <orrery/analysis/calibrate.h>
 #include <orrery/base/text.h>
 
-struct trust {
-    bool whole;              /* ran to its last job */
-    int64_t open, unstarted; /* jobs that had not ended; not started */
-    int64_t absent;          /* not even submitted */
-    int64_t nevers;          /* of them that never could have: in no number of waits */
-    int64_t stuck;           /* of them that wait though nothing runs and nothing is to come */
-    const char *stuck_first, *stuck_why;
-    int64_t rejected, read; /* rows of traces */
-    bool recorded;          /* the trace says when jobs started */
-    bool audited;
-    uint32_t rules; /* examined */
-    uint64_t found; /* broken */
-    bool calibrated;
-    struct orr_calibration_row error; /* of all jobs */
-};
-
-static void audit(struct orr_results *in, struct trust *trust)
+static void audit(struct orr_results *in, struct orr_report_trust *trust)
 {
     struct orr_schedule schedule;
     struct orr_verdict verdict;
@@ -43,7 +26,7 @@ static void audit(struct orr_results *in, struct trust *trust)
     orr_schedule_release(&schedule);
 }
 
-static void calibrate(struct orr_results *in, struct trust *trust)
+static void calibrate(struct orr_results *in, struct orr_report_trust *trust)
 {
     struct orr_calibration calibration;
     struct orr_err ignored = {0};
@@ -56,7 +39,7 @@ static void calibrate(struct orr_results *in, struct trust *trust)
     }
 }
 
-static void look_for_stuck(struct orr_results *in, struct trust *trust)
+static void look_for_stuck(struct orr_results *in, struct orr_report_trust *trust)
 {
     sqlite3_stmt *row = orr_results_prepare(in, orr_report_sql__stuck);
     while (orr_results_step(in, row)) {
@@ -68,23 +51,24 @@ static void look_for_stuck(struct orr_results *in, struct trust *trust)
     }
 }
 
-static struct trust look(struct orr_results *in)
+struct orr_report_trust orr_report__trust_look(struct orr_results *in)
 {
-    struct trust trust = {.whole = orr_results_int(in, orr_report_sql__is_finished, 0) != 0,
-                          .open = orr_results_int(in, orr_report_sql__open, 0),
-                          .absent = orr_results_int(in, orr_report_sql__absent, 0),
-                          .unstarted = orr_results_int(in, orr_report_sql__never_started, 0),
-                          .nevers = orr_results_int(in, orr_report_sql__never_of_open, 0),
-                          .rejected = orr_results_int(in, orr_report_sql__rejected, 0),
-                          .read = orr_results_int(in, orr_report_sql__rows_read, 0),
-                          .recorded = orr_results_int(in, orr_report_sql__recorded, 0) > 0};
+    struct orr_report_trust trust = {
+        .whole = orr_results_int(in, orr_report_sql__is_finished, 0) != 0,
+        .open = orr_results_int(in, orr_report_sql__open, 0),
+        .absent = orr_results_int(in, orr_report_sql__absent, 0),
+        .unstarted = orr_results_int(in, orr_report_sql__never_started, 0),
+        .nevers = orr_results_int(in, orr_report_sql__never_of_open, 0),
+        .rejected = orr_results_int(in, orr_report_sql__rejected, 0),
+        .read = orr_results_int(in, orr_report_sql__rows_read, 0),
+        .recorded = orr_results_int(in, orr_report_sql__recorded, 0) > 0};
     look_for_stuck(in, &trust);
     audit(in, &trust);
     calibrate(in, &trust);
     return trust;
 }
 
-static void say_audit(const struct trust *trust, FILE *out)
+static void say_audit(const struct orr_report_trust *trust, FILE *out)
 {
     if (!trust->audited) {
         (void)fputs("The schedule could not be checked.", out);
@@ -101,7 +85,7 @@ static void say_audit(const struct trust *trust, FILE *out)
     }
 }
 
-static void say_calibration(const struct trust *trust, FILE *out)
+static void say_calibration(const struct orr_report_trust *trust, FILE *out)
 {
     char less[24], more[24], recorded[24], simulated[24];
     if (!trust->calibrated) {
@@ -125,7 +109,7 @@ static void say_calibration(const struct trust *trust, FILE *out)
 }
 
 /* Jobs that were submitted and had not ended. */
-static void say_open(const struct trust *trust, FILE *out)
+static void say_open(const struct orr_report_trust *trust, FILE *out)
 {
     char open[40], number[40];
     (void)fprintf(out, "%s: %s not ended",
@@ -149,7 +133,7 @@ static void say_open(const struct trust *trust, FILE *out)
 }
 
 /* That a run ended so is easily taken for one in which all went well. */
-static void say_stuck(const struct trust *trust, FILE *out)
+static void say_stuck(const struct orr_report_trust *trust, FILE *out)
 {
     char jobs[40];
     if (trust->stuck > 0) {
@@ -162,7 +146,7 @@ static void say_stuck(const struct trust *trust, FILE *out)
     }
 }
 
-static void say_end(const struct trust *trust, FILE *out)
+static void say_end(const struct orr_report_trust *trust, FILE *out)
 {
     char absent[40];
     if (trust->whole && trust->open == 0) {
@@ -179,7 +163,7 @@ static void say_end(const struct trust *trust, FILE *out)
     say_stuck(trust, out);
 }
 
-static void say_rows(const struct trust *trust, FILE *out)
+static void say_rows(const struct orr_report_trust *trust, FILE *out)
 {
     char rejected[40], read[40];
     (void)fprintf(out, "%s of %s trace rows %s rejected%s.",
@@ -209,37 +193,35 @@ static const char one_seed[] =
     "One seed on one trace: no number here has an interval. <code>orrery compare</code> with "
     "<code>--replicas</code> gives them.";
 
-void orr_report__trust_list(struct orr_results *in, FILE *out)
+void orr_report__trust_list(struct orr_results *in, const struct orr_report_trust *trust, FILE *out)
 {
-    const struct trust trust = look(in);
     (void)fputs("<ul>\n<li>", out);
-    say_audit(&trust, out);
+    say_audit(trust, out);
     (void)fputs("</li>\n<li>", out);
-    say_end(&trust, out);
+    say_end(trust, out);
     (void)fputs("</li>\n<li>", out);
-    say_rows(&trust, out);
+    say_rows(trust, out);
     (void)fputs("</li>\n<li>", out);
     say_ties(in, out);
     (void)fprintf(out, "</li>\n<li>%s</li>\n<li>", one_seed);
-    say_calibration(&trust, out);
+    say_calibration(trust, out);
     (void)fputs("</li>\n</ul>\n", out);
 }
 
-void orr_report__trust_answer(struct orr_results *in, FILE *out)
+void orr_report__trust_answer(const struct orr_report_trust *trust, FILE *out)
 {
-    const struct trust trust = look(in);
-    say_audit(&trust, out);
+    say_audit(trust, out);
     (void)fputs(" ", out);
-    if (!trust.whole || trust.open > 0 || trust.absent > 0) {
-        say_end(&trust, out);
+    if (!trust->whole || trust->open > 0 || trust->absent > 0) {
+        say_end(trust, out);
         (void)fputs(" ", out);
     }
-    if (trust.rejected > 0) {
-        say_rows(&trust, out);
+    if (trust->rejected > 0) {
+        say_rows(trust, out);
         (void)fputs(" ", out);
     }
-    (void)fputs(trust.calibrated ? "It can be held against recorded starts. "
-                                 : "Nothing recorded to hold it against. ",
+    (void)fputs(trust->calibrated ? "It can be held against recorded starts. "
+                                  : "Nothing recorded to hold it against. ",
                 out);
     (void)fputs("One seed, one trace: no intervals.", out);
 }

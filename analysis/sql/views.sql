@@ -121,10 +121,15 @@ CROSS JOIN run AS r;
 
 CREATE VIEW v_allocation AS
 -- Exact allocation: from at_ms to the next row of the same queue it held allocated_mgpu.
-WITH change(at_ms, queue, mgpu) AS (
-  SELECT p.start_ms, j.queue, p.mgpu FROM v_placements AS p JOIN job AS j ON j.id = p.job
+WITH held(job, mgpu, start_ms, end_ms) AS ( -- a row of placement whole: sums need no row a node
+  SELECT id, mgpu, last_start_ms, end_ms FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
   UNION ALL
-  SELECT p.end_ms, j.queue, -p.mgpu FROM v_placements AS p JOIN job AS j ON j.id = p.job
+  SELECT job, mgpu * nodes, start_ms, end_ms FROM placement
+),
+change(at_ms, queue, mgpu) AS (
+  SELECT p.start_ms, j.queue, p.mgpu FROM held AS p JOIN job AS j ON j.id = p.job
+  UNION ALL
+  SELECT p.end_ms, j.queue, -p.mgpu FROM held AS p JOIN job AS j ON j.id = p.job
   WHERE p.end_ms IS NOT NULL
 ),
 instant(at_ms, queue, mgpu) AS (
