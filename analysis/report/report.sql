@@ -52,10 +52,10 @@ WITH one AS (
   room AS ( -- of nodes that are up and not cordoned, and that its pods may be on
     SELECT m.job, m.is_end, total(1000 * (n.gpus - coalesce(f.gpus, 0)) - coalesce(h.mgpu, 0)) / 1000.0 AS free,
       max(1000 * (n.gpus - coalesce(f.gpus, 0)) - coalesce(h.mgpu, 0)) / 1000.0 AS hole
-    FROM moment AS m
-    JOIN job AS j ON j.id = m.job
-    JOIN ask AS a ON a.shape = j.shape AND a.nr = 0
-    JOIN node AS n ON (a.gpu_model IS NULL OR instr('|' || a.gpu_model || '|', '|' || n.gpu_model || '|') > 0)
+    FROM moment AS m -- first: from nodes and shapes on, all jobs of the shapes would be looked at for each node
+    CROSS JOIN job AS j ON j.id = m.job
+    CROSS JOIN ask AS a ON a.shape = j.shape AND a.nr = 0
+    CROSS JOIN node AS n ON (a.gpu_model IS NULL OR instr('|' || a.gpu_model || '|', '|' || n.gpu_model || '|') > 0)
     LEFT JOIN foreign_pods AS f ON f.node = n.id
     LEFT JOIN held AS h ON h.job = m.job AND h.is_end = m.is_end AND h.node = n.id
     WHERE NOT EXISTS (SELECT 1 FROM barred AS b WHERE b.bound = a.bound AND b.node = n.id)
