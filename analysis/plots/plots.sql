@@ -48,14 +48,12 @@ WHERE c.job IS NULL;
 
 -- name: reasons
 -- A job whose pods come and go waits for those that it wants then.
-WITH want AS (
-  SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, mgpu FROM wanted),
-  i AS (
+WITH i AS (
     SELECT i.reason AS reason, max(i.from_ms, coalesce(w.from_ms, i.from_ms)) AS from_ms,
       min(i.to_ms, coalesce(w.to_ms, i.to_ms)) AS to_ms, coalesce(w.mgpu, j.mgpu) AS mgpu
     FROM v_reason_intervals AS i
     JOIN job AS j ON j.id = i.job
-    LEFT JOIN want AS w ON w.job = i.job AND w.from_ms < i.to_ms AND w.to_ms > i.from_ms
+    LEFT JOIN v_wanted AS w ON w.job = i.job AND w.from_ms < i.to_ms AND w.to_ms > i.from_ms
     WHERE i.job NOT IN (SELECT job FROM never))
 SELECT replace(coalesce(reason, '?'), '-', ' ') AS reason, from_ms, to_ms, mgpu,
   sum(mgpu / 1000.0 * (to_ms - from_ms)) OVER (PARTITION BY reason) AS weight
@@ -239,18 +237,13 @@ SELECT min(at_ms), max(at_ms) FROM series;
 SELECT id, name FROM kind;
 
 -- name: pieces
-WITH want AS (
-  SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, mgpu FROM wanted)
 SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0, 0
 FROM v_placements AS p
 CROSS JOIN run AS r
 UNION ALL
-SELECT max(p.from_ms, coalesce(w.from_ms, p.from_ms)), min(coalesce(p.to_ms, r.end_ms), coalesce(w.to_ms, 9e18)), 0,
-  coalesce(w.mgpu, j.mgpu), 0, 0
-FROM v_pending AS p
-JOIN job AS j ON j.id = p.job
+SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, p.mgpu, 0, 0
+FROM v_waiting AS p
 CROSS JOIN run AS r
-LEFT JOIN want AS w ON w.job = p.job AND w.from_ms < coalesce(p.to_ms, r.end_ms) AND w.to_ms > p.from_ms
 WHERE p.job NOT IN (SELECT job FROM never) -- what is free is of no use to them
 UNION ALL
 SELECT o.from_ms, coalesce(o.to_ms, r.end_ms), 0, 0, n.gpus * 1000, 0
@@ -269,10 +262,11 @@ JOIN v_job_gpus AS n ON n.node = a.node
 CROSS JOIN run AS r;
 
 -- name: lost
--- Of what was held from ?1 on and before ?2: of no use for any cause where only a part of the run is asked for (?3), else by
--- cause; then idle, slow. Of a session the same part of all the time is idle in which it works. Nothing was decided before
--- the run begins: what a job lost before it is of its first eviction where it is all that it held then (what the
--- eviction did not lose: of waiting and starting), and of checkpoints where it is a part of that.
+-- GPU time of no use, of what was held from ?1 on and before ?2. Where only a part of the run is asked for (?3), the first
+-- column has all of it, without causes; else the following ones have it by cause. Then idle and slow time. Sessions are idle
+-- for the same part of all the time in which they work. What a job lost before the run began, when nothing was decided, is
+-- taken off: from the cause of its first eviction where that was all that the job held then (what that cause did not lose,
+-- from waiting and starting), and from checkpoints where it was a part of that.
 WITH s AS (
   SELECT job, part, from_ms, to_ms, mgpu_ms,
     mgpu_ms * (max(0, min(to_ms, ?2) - max(from_ms, ?1)) * 1.0 / max(1, to_ms - from_ms)) AS inside

@@ -207,15 +207,13 @@ WHERE for_job IS NOT NULL;
 -- name: reasons
 -- of jobs of the window, to the end of the run; without those that never could have started
 -- a job whose pods come and go waits for those that it wants then
-WITH want AS (
-  SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, mgpu FROM wanted),
-  one AS (
+WITH one AS (
     SELECT i.job AS job, i.reason AS reason, i.words AS words, coalesce(n.mgpu, w.mgpu) AS mgpu,
       min(i.to_ms, coalesce(n.to_ms, i.to_ms)) - max(i.from_ms, coalesce(n.from_ms, i.from_ms)) AS ms
     FROM v_reason_intervals AS i
     JOIN v_waits AS w ON w.job = i.job
     CROSS JOIN run AS r
-    LEFT JOIN want AS n ON n.job = i.job AND n.from_ms < i.to_ms AND n.to_ms > i.from_ms
+    LEFT JOIN v_wanted AS n ON n.job = i.job AND n.from_ms < i.to_ms AND n.to_ms > i.from_ms
     WHERE w.enter_ms >= r.window_start_ms AND NOT w.never)
 SELECT reason, words AS "in words", count(DISTINCT job) AS jobs, sum(ms) / 1000.0 AS "all jobs together s",
   sum(ms * mgpu) / 3.6e9 AS "GPU-hours waited"
@@ -257,20 +255,15 @@ FROM run;
 
 -- name: sizes
 -- of what jobs waited for within the window, those apart that never could have started
-WITH want AS (
-  SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, mgpu FROM wanted),
-  one AS (
-    SELECT coalesce(n.mgpu, j.mgpu) AS mgpu,
-      min(coalesce(p.to_ms, r.end_ms), r.window_end_ms, coalesce(n.to_ms, 9e18))
-        - max(p.from_ms, r.window_start_ms, coalesce(n.from_ms, p.from_ms)) AS ms
-    FROM v_pending AS p
-    JOIN job AS j ON j.id = p.job
-    CROSS JOIN run AS r
-    LEFT JOIN want AS n ON n.job = p.job AND n.from_ms < coalesce(p.to_ms, r.end_ms) AND n.to_ms > p.from_ms
-    WHERE p.from_ms < r.window_end_ms AND coalesce(p.to_ms, r.end_ms) > r.window_start_ms
-      AND p.job NOT IN (SELECT job FROM never))
 SELECT mgpu, t, sum(t) OVER ()
-FROM (SELECT mgpu, sum(mgpu * 1.0 * max(0, ms)) AS t FROM one GROUP BY mgpu)
+FROM (
+  SELECT p.mgpu AS mgpu,
+    sum(p.mgpu * 1.0 * (min(coalesce(p.to_ms, r.end_ms), r.window_end_ms) - max(p.from_ms, r.window_start_ms))) AS t
+  FROM v_waiting AS p
+  CROSS JOIN run AS r
+  WHERE p.from_ms < r.window_end_ms AND coalesce(p.to_ms, r.end_ms) > r.window_start_ms
+    AND p.job NOT IN (SELECT job FROM never)
+  GROUP BY p.mgpu)
 ORDER BY mgpu DESC;
 
 -- name: drain

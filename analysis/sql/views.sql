@@ -181,23 +181,27 @@ FROM (SELECT a.job AS job, a.end_ms AS end_ms, a.cause AS cause,
       FROM v_attempts AS a JOIN (SELECT DISTINCT job FROM attempt) AS c ON c.job = a.job)
 WHERE cause IS NOT NULL AND end_ms IS NOT NULL;
 
+CREATE VIEW v_wanted AS
+-- What a job whose pods come and go (table wanted) asked for, from from_ms to to_ms (9e18: never changed again).
+-- job is an id. All other jobs ask for job.mgpu all the time.
+SELECT job, at_ms AS from_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY rowid) AS to_ms, pods, mgpu FROM wanted;
+
+CREATE VIEW v_waiting AS
+-- v_pending with what the job asked for: mgpu from from_ms to to_ms; a wait of a job whose pods come and go is
+-- one row for each of v_wanted.
+SELECT p.job AS job, p.from_ms AS from_ms, p.to_ms AS to_ms, j.mgpu AS mgpu FROM v_pending AS p JOIN job AS j ON j.id = p.job
+WHERE p.job NOT IN (SELECT job FROM wanted)
+UNION ALL
+SELECT p.job, max(p.from_ms, w.from_ms), nullif(min(coalesce(p.to_ms, 9e18), w.to_ms), 9e18), w.mgpu
+FROM v_pending AS p JOIN v_wanted AS w ON w.job = p.job AND w.from_ms < coalesce(p.to_ms, 9e18) AND w.to_ms > p.from_ms;
+
 CREATE VIEW v_queue_depth AS
 -- Exact demand of jobs that wait: from at_ms to the next row of the same queue. What running jobs lack
 -- of their pods is not in it.
-WITH want(job, from_ms, to_ms, mgpu) AS ( -- of jobs whose pods come and go
-  SELECT job, at_ms, lead(at_ms, 1, 9e18) OVER (PARTITION BY job ORDER BY at_ms), mgpu FROM wanted
-),
-wait(job, from_ms, to_ms, mgpu) AS (
-  SELECT p.job, p.from_ms, p.to_ms, j.mgpu FROM v_pending AS p JOIN job AS j ON j.id = p.job
-  WHERE p.job NOT IN (SELECT job FROM wanted)
+WITH change(at_ms, queue, jobs, mgpu) AS (
+  SELECT p.from_ms, j.queue, 1, p.mgpu FROM v_waiting AS p JOIN job AS j ON j.id = p.job
   UNION ALL
-  SELECT p.job, max(p.from_ms, w.from_ms), nullif(min(coalesce(p.to_ms, 9e18), w.to_ms), 9e18), w.mgpu
-  FROM v_pending AS p JOIN want AS w ON w.job = p.job AND w.from_ms < coalesce(p.to_ms, 9e18) AND w.to_ms > p.from_ms
-),
-change(at_ms, queue, jobs, mgpu) AS (
-  SELECT p.from_ms, j.queue, 1, p.mgpu FROM wait AS p JOIN job AS j ON j.id = p.job
-  UNION ALL
-  SELECT p.to_ms, j.queue, -1, -p.mgpu FROM wait AS p JOIN job AS j ON j.id = p.job
+  SELECT p.to_ms, j.queue, -1, -p.mgpu FROM v_waiting AS p JOIN job AS j ON j.id = p.job
   WHERE p.to_ms IS NOT NULL
 ),
 instant(at_ms, queue, jobs, mgpu) AS (
