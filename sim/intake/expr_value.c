@@ -40,21 +40,28 @@ static bool fits(orr_wide value)
     return value <= INT64_MAX && value >= -INT64_MAX;
 }
 
+/* Not negative; 0 of two that are 0. */
+static orr_wide common_divisor(orr_wide a, orr_wide b)
+{
+    a = a < 0 ? -a : a;
+    while (b != 0) {
+        const orr_wide rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 bool expr__number(struct expr_row *row, orr_wide num, orr_wide den, struct expr_value *out)
 {
     if (den < 0) {
         num = -num;
         den = -den;
     }
-    orr_wide a = num < 0 ? -num : num, b = den;
-    while (b != 0) {
-        const orr_wide rest = a % b;
-        a = b;
-        b = rest;
-    }
-    if (a > 1) {
-        num /= a;
-        den /= a;
+    const orr_wide common = common_divisor(num, den);
+    if (common > 1) {
+        num /= common;
+        den /= common;
     }
     if (!fits(num) || !fits(den)) {
         return expr_fail(row, "a number is out of range", "a number is out of range");
@@ -148,15 +155,9 @@ bool expr_number(struct orr_cell text, int64_t *num, int64_t *den)
     if (at != end || !fits(value) || !fits(scale)) {
         return false;
     }
-    orr_wide a = value, b = scale;
-    while (b != 0) {
-        const orr_wide rest = a % b;
-        a = b;
-        b = rest;
-    }
-    a = a == 0 ? 1 : a;
-    *num = (int64_t)(negative ? -(value / a) : value / a);
-    *den = (int64_t)(scale / a);
+    const orr_wide common = common_divisor(value, scale); /* scale is never 0 */
+    *num = (int64_t)(negative ? -(value / common) : value / common);
+    *den = (int64_t)(scale / common);
     return true;
 }
 
