@@ -624,12 +624,12 @@ def is_equal(orrery, policy, seed):
     return False
 
 
-def main():
+def main(is_equal, policies):
     orrery, first, count = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for policy in sys.argv[4:] or POLICIES:
+        for policy in sys.argv[4:] or policies:
             results = [is_equal(orrery, policy, seed) for seed in range(first, first + count)]
             print(f"{policy}: {results.count(True)} of {count} worlds equal, {results.count(None)} unsure, {results.count(False)} differ")
             failed |= False in results
@@ -638,4 +638,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(is_equal, POLICIES)

@@ -8,11 +8,8 @@ import csv
 import itertools
 import json
 import math
-import os
 import random
 import subprocess
-import sys
-import tempfile
 
 import second
 
@@ -240,17 +237,4 @@ def is_equal(orrery, policy, seed):
     return False
 
 
-def main():
-    orrery, first, count = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    failed = False
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        for policy in sys.argv[4:] or POLICIES:
-            results = [is_equal(orrery, policy, seed) for seed in range(first, first + count)]
-            print(f"{policy}: {results.count(True)} of {count} worlds equal, {results.count(None)} unsure, {results.count(False)} differ")
-            failed |= False in results
-        os.chdir("/")
-    sys.exit(1 if failed else 0)
-
-
-main()
+second.main(is_equal, POLICIES)
