@@ -528,7 +528,7 @@ static bool is_powered(const struct orr_pool_summary *pool)
     return pool->powered;
 }
 
-/* Where some pool that had nodes does not state what is summed up: of how many it is. */
+/* How many of the pools that had nodes a sum is of; empty: of all, each states `what`. */
 static const char *of_pools(const struct orr_summary *s,
                             bool (*states)(const struct orr_pool_summary *), const char *what,
                             char out[80])
@@ -541,7 +541,7 @@ static const char *of_pools(const struct orr_summary *s,
     out[0] = '\0';
     if (with < all) {
         (void)snprintf(out, 80, " (of %u of %u pools, the rest state%s no %s)", with, all,
-                       all - with == 1 ? "s" : "", what);
+                       ORR_ONE(all - with, "s", ""), what);
     }
     return out;
 }
@@ -766,10 +766,11 @@ static void text_fairness(const struct orr_summary *s, FILE *out)
     (void)putc('\n', out);
 }
 
-void orr_report_text(const struct orr_report *r, FILE *out)
+/* What ran where, and how much of it came to an end. */
+static void text_head(const struct orr_report *r, FILE *out)
 {
     const struct orr_summary *s = r->summary;
-    char a[24], b[24], c[24], d[24], e[24], policies[200];
+    char length[24], last[24], policies[200];
     orr_engine_policy_names(r->shards, s->shard_count, policies, sizeof policies);
     (void)fprintf(out, "%s: %llu job%s on %s%u node%s, %lld GPU%s, policy %s", r->scenario->name,
                   (unsigned long long)s->jobs, ORR_PLURAL(s->jobs), s->resized ? "up to " : "",
@@ -779,11 +780,12 @@ void orr_report_text(const struct orr_report *r, FILE *out)
     if (s->shard_count == 1) {
         text_params(&r->shards[0], out);
     }
-    (void)fprintf(out, "\nwindow      %s %s",
-                  orr_format_rough(a, (double)(s->window_end_ms - s->window_start_ms) / 1000.0),
-                  window_words(r->world, s->window_end_ms == r->run->end_ms));
+    (void)fprintf(
+        out, "\nwindow      %s %s",
+        orr_format_rough(length, (double)(s->window_end_ms - s->window_start_ms) / 1000.0),
+        window_words(r->world, s->window_end_ms == r->run->end_ms));
     if (s->finished > 0) {
-        (void)fprintf(out, "; the last job ended at %s", orr_format_rough(b, s->makespan_s));
+        (void)fprintf(out, "; the last job ended at %s", orr_format_rough(last, s->makespan_s));
     }
     (void)fprintf(out, "%s%llu finished, %llu unfinished", s->finished > 0 ? ", " : "; ",
                   (unsigned long long)s->finished, (unsigned long long)s->unfinished);
@@ -792,6 +794,42 @@ void orr_report_text(const struct orr_report *r, FILE *out)
         (void)fprintf(out, ", of which %llu come%s after the end of the run",
                       (unsigned long long)late, ORR_ONE(late, "s", ""));
     }
+}
+
+static void text_latency(const struct orr_report *r, FILE *out)
+{
+    const struct orr_summary *s = r->summary;
+    char name[64], busy[24], longest[24], behind[24], effect[24];
+    if (!s->latent) {
+        return;
+    }
+    (void)fprintf(out,
+                  "scheduler   latency %s: at work %s of the run, longest cycle %s; %llu of %llu "
+                  "cycle%s behind, by up to %s; decision to effect up to %s\n",
+                  orr_latency_name(&r->run->latency, name), ratio(s->scheduler_busy, busy),
+                  orr_format_rough(longest, (double)s->scheduler.cycle_max_ms / 1000.0),
+                  (unsigned long long)s->scheduler.behind, (unsigned long long)s->cycles,
+                  ORR_PLURAL(s->cycles),
+                  orr_format_rough(behind, (double)s->scheduler.behind_max_ms / 1000.0),
+                  orr_format_rough(effect, (double)s->scheduler.effect_max_ms / 1000.0));
+}
+
+static void text_rules(const struct orr_summary *s, FILE *out)
+{
+    for (uint32_t i = 0; i < ORR_RULE_COUNT; i++) {
+        if (s->ruled[i] > 0) {
+            (void)fprintf(out, "rules       %llu job%s: %s (%s)\n", (unsigned long long)s->ruled[i],
+                          ORR_PLURAL(s->ruled[i]), orr_rule_code((enum orr_rule)i),
+                          orr_rule_words((enum orr_rule)i));
+        }
+    }
+}
+
+void orr_report_text(const struct orr_report *r, FILE *out)
+{
+    const struct orr_summary *s = r->summary;
+    char a[24], b[24], c[24], d[24], e[24];
+    text_head(r, out);
     const uint64_t unstarted = s->waits.jobs - s->waits.started;
     if (unstarted > 0) { /* else a cut at the horizon looks as if all of them ran then */
         (void)fprintf(out, " (of those in the window %llu never started)",
@@ -830,25 +868,8 @@ void orr_report_text(const struct orr_report *r, FILE *out)
         (void)fprintf(out, "suspensions %llu, %s h; who is suspended keeps its GPUs and memory\n",
                       (unsigned long long)s->suspensions, orr_cli_gpu_hours(s->suspended_h, a));
     }
-    if (s->latent) {
-        char name[64];
-        (void)fprintf(
-            out,
-            "scheduler   latency %s: at work %s of the run, longest cycle %s; %llu of %llu "
-            "cycle%s behind, by up to %s; decision to effect up to %s\n",
-            orr_latency_name(&r->run->latency, name), ratio(s->scheduler_busy, a),
-            orr_format_rough(b, (double)s->scheduler.cycle_max_ms / 1000.0),
-            (unsigned long long)s->scheduler.behind, (unsigned long long)s->cycles,
-            ORR_PLURAL(s->cycles), orr_format_rough(c, (double)s->scheduler.behind_max_ms / 1000.0),
-            orr_format_rough(d, (double)s->scheduler.effect_max_ms / 1000.0));
-    }
-    for (uint32_t i = 0; i < ORR_RULE_COUNT; i++) {
-        if (s->ruled[i] > 0) {
-            (void)fprintf(out, "rules       %llu job%s: %s (%s)\n", (unsigned long long)s->ruled[i],
-                          ORR_PLURAL(s->ruled[i]), orr_rule_code((enum orr_rule)i),
-                          orr_rule_words((enum orr_rule)i));
-        }
-    }
+    text_latency(r, out);
+    text_rules(s, out);
     text_forgotten(r, out);
     orr_point_unheeded(r->world, r->shards, text_unheeded, out);
     if (s->shard_count > 1) {
