@@ -41,8 +41,8 @@ static void note_moved(struct orr_world_part *p, orr_ms start_ms)
     (void)orr_format_timestamp(own, p->workload.clock_origin_ms);
     (void)orr_format_timestamp(start, start_ms);
     orr_workload_note(&p->workload, p->part->label,
-                      "the scenario's start names time 0 anew: what is dated %s here comes at %s",
-                      own, start);
+                      "time 0 is the scenario's start: what is dated %s here comes at %s", own,
+                      start);
 }
 
 static bool goes_by(const char *pattern, const double *hours, const double *days)
@@ -67,7 +67,7 @@ static void note_calendar(struct orr_world_part *p, const struct orr_world_part 
     (void)orr_format_timestamp(theirs, origin_ms);
     orr_workload_note(&p->workload, p->part->label,
                       "hours and weekdays count from %s, a Monday, and the dates of part %s from "
-                      "%s: start: %s has both count from there",
+                      "%s: with start: %s both count from there",
                       own, dated->part->name, theirs, theirs);
 }
 
