@@ -557,10 +557,12 @@ static void note_class(struct kube *kube, struct import_job *job, const struct i
     if (!first && is.value != job->pod_priority && kube->model->policy != NULL) {
         import_note(kube->model, "pods of one job have several priorities: the highest counts");
     }
-    job->never_preempts = first || is.value > job->pod_priority ? is.never_preempts
-                          : is.value < job->pod_priority        ? job->never_preempts
-                                                         : job->never_preempts && is.never_preempts;
-    job->pod_priority = first || is.value > job->pod_priority ? is.value : job->pod_priority;
+    if (first || is.value > job->pod_priority) {
+        job->pod_priority = is.value;
+        job->never_preempts = is.never_preempts;
+    } else if (is.value == job->pod_priority) {
+        job->never_preempts = job->never_preempts && is.never_preempts;
+    }
 }
 
 static void read_pod(struct kube *kube, uint32_t i)

@@ -30,7 +30,7 @@ struct history_pod {
     bool listed;  /* seen in a dump: gone in the next one without it */
     bool sampled; /* seen by Prometheus: gone a step after its last sample */
     bool has_priority;
-    bool of_another;              /* its scheduler is stated, and is not KAI's */
+    bool other_scheduler;         /* its scheduler is stated, and is not KAI's */
     uint32_t queue, user, origin; /* names; ORR_NONE: not known. Origin: kind of its owner */
     int64_t priority;
     orr_ms created_ms, bound_ms, ended_ms, leaving_ms; /* ORR_MS_NONE: not known */

@@ -342,7 +342,7 @@ static void put_names(struct out *out, const struct one *one, char *text, size_t
     native_out_text(
         &out->rows, OUT_KIND,
         orr_kind_name(import_kind_of(origin != ORR_NONE ? orr_idmap_name(&h->names, origin) : NULL,
-                                     !first->of_another, priority)));
+                                     !first->other_scheduler, priority)));
     if (known) {
         (void)snprintf(text, bytes, "%" PRId64, priority);
         native_out_text(&out->rows, OUT_PRIORITY, text);

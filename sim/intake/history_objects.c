@@ -167,7 +167,7 @@ static void take_labels(struct history *h, const struct import_value *pod, struc
     const char *user = import_label(kube_labels(pod), "user");
     const char *class_name = import_text(&h->load, pod, "spec/priorityClassName", "");
     const char *scheduler = import_text(&h->load, pod, "spec/schedulerName", "kai-scheduler");
-    it->of_another = strcmp(scheduler, "kai-scheduler") != 0;
+    it->other_scheduler = strcmp(scheduler, "kai-scheduler") != 0;
     it->user = history_name(h, user != NULL ? user : kube_namespace(&h->kube, pod));
     it->priority = import_int(&h->load, pod, "spec/priority", 0);
     it->has_priority = import_get(pod, "spec/priority") != NULL ||
