@@ -170,7 +170,7 @@ uint32_t orr_kueue__next_in_line(struct kueue_run *run)
     uint32_t job = ORR_NONE;
     while (job == ORR_NONE && pass->at < pass->count) {
         job = head_of(run, pass->lines[pass->at]);
-        pass->at += job == ORR_NONE; /* pods of another line found out for it */
+        pass->at += job == ORR_NONE; /* pods of a job in another line share its verdict */
     }
     return job;
 }

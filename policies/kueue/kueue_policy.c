@@ -121,8 +121,8 @@ static bool is_deactivated(const struct kueue_run *run, const struct kueue_job *
            is->timeouts > (uint32_t)run->params.backoff_limit;
 }
 
-/* Into its queue: what keeps it is said even if the next cycle does not look at it. */
-static void come(struct kueue_run *run, const struct orr_view *view, uint32_t job)
+/* It waits in its queue, and has a reason even if the next cycle does not look at it. */
+static void join_queue(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     orr_kueue__enqueue(run, view, job);
     run->fresh = ORR_ROOM_FOR_ONE(run->fresh, run->fresh_count, run->fresh_capacity);
@@ -140,7 +140,7 @@ static void requeue(struct kueue_run *run, const struct orr_view *view, uint32_t
     }
     orr_kueue__follow(run, view, job);
     if (!is->timed_out) {
-        come(run, view, job);
+        join_queue(run, view, job);
         return;
     }
     note_timed_out(run, job);
@@ -166,7 +166,7 @@ static void finish_eviction(struct kueue_run *run, const struct orr_view *view, 
 static void submit(struct kueue_run *run, const struct orr_view *view, uint32_t job)
 {
     orr_kueue__add_job(run, view, job);
-    come(run, view, job);
+    join_queue(run, view, job);
 }
 
 /* What pods of a group hold that were not admitted here: of the flavor whose node they are on. */
@@ -391,7 +391,7 @@ static void keep_time(struct kueue_run *run, const struct orr_view *view, struct
         time_out(run, view, txn, job);
     } else {
         is->timed_out = false;
-        come(run, view, job);
+        join_queue(run, view, job);
     }
 }
 
@@ -700,11 +700,11 @@ static uint32_t kueue_narrows(void *state, const struct orr_view *view, uint32_t
 static uint32_t kueue_grants(void *state, const struct orr_view *view, uint32_t job)
 {
     const struct kueue_run *run = state;
-    const struct kueue_job *is = &run->jobs[job];
-    const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
     if (job >= run->known_jobs) {
         return 0;
     }
+    const struct kueue_job *is = &run->jobs[job];
+    const uint32_t groups = view->shapes->shapes[view->specs[job].shape].group_count;
     const bool waits = !is->admitted || is->evicting;
     if (waits ? run->places.on
               : is->slice != ORR_NONE && orr_kueue_lacks_place(run->kueue, is->slice)) {

@@ -130,7 +130,8 @@ struct kueue_run {
     uint32_t unready;    /* admitted jobs without all their pods, also those that lose them */
     bool released;       /* room was, since pods were last tried */
     struct orr_heap due; /* times of jobs; one that its job does not have any more is void */
-    /* jobs that a time ran out for, or that are back off, since the last cycle */
+    /* since the last cycle: jobs whose backoff began, that are deactivated, or whose pods are gone
+     * in the instant of their eviction */
     uint32_t *timed_out;
     uint32_t timed_out_count, timed_out_capacity;
     uint32_t *fresh; /* jobs that came since the last cycle */
