@@ -29,7 +29,7 @@ struct orr_engine_pools {
     /* of the job that is tried: its shape, or one that its policy has narrowed to fewer nodes */
     const struct orr_shape *asked;
     struct orr_shape narrowed;
-    struct narrow *full;                /* those that found no room in this look, by their print */
+    struct narrow *full; /* a hash table by print: those that found no room in this look */
     uint32_t full_count, full_capacity; /* the capacity is 0 or a power of two */
     uint32_t look;
 };
@@ -482,9 +482,9 @@ static uint64_t print_of(const struct engine *engine, uint32_t job)
     return print.h;
 }
 
-/* Where a narrowed shape stands, or would: among those of this look there is always a free place.
- */
-static struct narrow *seat_of(const struct orr_engine_pools *pools, uint64_t print)
+/* The slot of a narrowed shape, or the one where it would go: slots of earlier looks are free, and
+ * at most half are of this one. */
+static struct narrow *full_slot(const struct orr_engine_pools *pools, uint64_t print)
 {
     const uint32_t last = pools->full_capacity - 1;
     uint32_t at = (uint32_t)print & last;
@@ -501,15 +501,15 @@ static bool is_full(const struct engine *engine, uint32_t job)
     if (!is_narrowed(engine)) {
         return orr_engine__waiting_is_full(pools->waiting, job);
     }
-    return pools->full_count > 0 && seat_of(pools, print_of(engine, job))->look == pools->look;
+    return pools->full_count > 0 && full_slot(pools, print_of(engine, job))->look == pools->look;
 }
 
-static void seat(struct orr_engine_pools *pools, uint64_t print)
+static void insert_full(struct orr_engine_pools *pools, uint64_t print)
 {
-    *seat_of(pools, print) = (struct narrow){.print = print, .look = pools->look};
+    *full_slot(pools, print) = (struct narrow){.print = print, .look = pools->look};
 }
 
-static void double_seats(struct orr_engine_pools *pools)
+static void grow_full(struct orr_engine_pools *pools)
 {
     struct narrow *before = pools->full;
     const uint32_t had = pools->full_capacity;
@@ -517,7 +517,7 @@ static void double_seats(struct orr_engine_pools *pools)
     pools->full = orr_zalloc(pools->full_capacity, sizeof *pools->full);
     for (uint32_t i = 0; i < had; i++) {
         if (before[i].look == pools->look) {
-            seat(pools, before[i].print);
+            insert_full(pools, before[i].print);
         }
     }
     orr_free(before);
@@ -531,9 +531,9 @@ static void note_full(struct engine *engine, uint32_t job)
         return;
     }
     if (2 * pools->full_count >= pools->full_capacity) {
-        double_seats(pools);
+        grow_full(pools);
     }
-    seat(pools, print_of(engine, job));
+    insert_full(pools, print_of(engine, job));
     pools->full_count++;
 }
 
