@@ -115,10 +115,10 @@ static void say_jobs(const struct moment *m, uint32_t shown, FILE *out)
 static void say(const struct moment *m, uint32_t most, FILE *out)
 {
     char clock[40], asked[40], up[40];
-    (void)fprintf(out, "At %s%s %u job%s wait%s for %s; %g of the %s that are up are free.\n",
-                  orr_results_when(m->in, m->at_ms, clock), m->beside, m->count,
-                  ORR_PLURAL(m->count), ORR_ONE(m->count, "s", ""),
-                  orr_explain__gpus(m->gpus, asked), m->free_gpus,
+    (void)fprintf(out, "At %s%s%s %u job%s wait%s for %s; %g of the %s that are up are free.\n",
+                  orr_results_when(m->in, m->at_ms, clock), m->beside,
+                  m->beside[0] != '\0' ? "," : "", m->count, ORR_PLURAL(m->count),
+                  ORR_ONE(m->count, "s", ""), orr_explain__gpus(m->gpus, asked), m->free_gpus,
                   orr_explain__gpus(m->up_gpus, up));
     for (uint32_t w = 0; w < m->why_count; w++) {
         (void)fprintf(out, "  %u job%s, %s: %s (%s)\n", m->whys[w].jobs,
@@ -180,9 +180,7 @@ enum orr_status orr_explain_waiting(const char *db_path, orr_ms at_ms, uint32_t 
     if (in.status == ORR_OK) {
         read_waiting(&in, &m);
         orr_explain__room(&in, at_ms, &m.up_gpus, &m.free_gpus);
-        if (orr_explain__beside_run(&in, at_ms, m.beside)[0] != '\0') {
-            strcat(m.beside, ",");
-        }
+        (void)orr_explain__beside_run(&in, at_ms, m.beside);
     }
     if (in.status == ORR_OK && json) {
         as_json(&m, out);

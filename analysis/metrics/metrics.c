@@ -364,8 +364,8 @@ const struct orr_metric_def orr_metric_table[] = {
      "states no price"},
     {"energy_kwh", "kWh", LESS, 0, "energy", "all, pool, where a pool states its power",
      "integral over nodes that are up, of pools that state them, of idle_power + (full_power - "
-     "idle_power) x part of the "
-     "node's GPUs that is held (graces and other schedulers' pods included), in the window"},
+     "idle_power) x part of the node's GPUs that is held (graces and other schedulers' pods "
+     "included), in the window"},
     {"run_energy_kwh", "kWh", LESS, 0, "energy of the run",
      "all, pool, where a pool states its power", "energy_kwh of the run"},
     {"energy_kwh_per_useful_gpu_h", "kWh/GPU-h", LESS, CARD_IF, "kWh for a useful GPU-hour",

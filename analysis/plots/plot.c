@@ -149,7 +149,7 @@ static bool is_of_gpus(const char *figure)
 
 /* Why a figure has nothing to show, where that lies in the run and not in what the figure is of.
  * `floor` is of one time, and says itself that it is after the run. */
-static void without_cause(struct orr_plot *plot, const char *figure, double gpus)
+static void explain_nothing(struct orr_plot *plot, const char *figure, double gpus)
 {
     const struct orr_plot_source *run = &plot->run;
     const struct orr_plot_options *options = plot->options;
@@ -201,7 +201,7 @@ enum orr_status orr_plot_run(const char *db_path, const struct orr_plot_options 
             break;
         }
         draws[at](&plot);
-        without_cause(&plot, infos[at].name, plot.run.capacity_gpus);
+        explain_nothing(&plot, infos[at].name, plot.run.capacity_gpus);
         orr_plot__files_close(&plot, files, report, context);
         (void)goes_on(&plot, &absent);
     }
@@ -335,7 +335,7 @@ static void draw_runs(struct orr_plot *to, struct orr_plot *runs, orr_plot_repor
                 to->in.status = runs[i].in.status; /* its sentence is in the same err */
                 gpus += runs[i].run.capacity_gpus;
             }
-            without_cause(to, draws_of_runs[f].name, gpus);
+            explain_nothing(to, draws_of_runs[f].name, gpus);
             orr_plot__files_close(to, files, report, context);
             (void)goes_on(to, absent);
         }

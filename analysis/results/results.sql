@@ -26,7 +26,7 @@ WITH l AS (SELECT job, max(coalesce(end_ms, 9e18)) AS to_ms FROM placement GROUP
     LEFT JOIN hold AS h ON h.job = j.id
     LEFT JOIN never AS n ON n.job = j.id
     LEFT JOIN l ON l.job = j.id
-    WHERE j.state > 0 AND (j.mgpu > 0 OR l.job IS NOT NULL)), -- who asks for memory of devices asks for no size, and holds some
+    WHERE j.state > 0 AND (j.mgpu > 0 OR l.job IS NOT NULL)), -- jobs that ask GPU memory have mgpu 0, and hold some
   p AS (
     SELECT j.queue AS queue, p.start_ms AS start_ms, p.end_ms AS end_ms, p.nodes * p.mgpu AS mgpu, j.never AS never,
       p.nodes * p.pods * (a.gpus * coalesce(a.gpu_mgpu, 0) + a.mig_mgpu) AS asked -- memory of devices is asked of no size
