@@ -188,7 +188,8 @@ static uint64_t fingerprint_waiting(struct orr_victim_search *search)
     return search->refuter.flat != NULL ? 0 : orr_victim__waiting_fingerprint(search);
 }
 
-/* Of another job of the slot, too: the hash of the world has the job's serial. */
+/* The record may be of a job that had the slot before: it matches no search of this one, since the
+ * hash of the world has the job's serial. */
 static struct orr_failed_search *failed_search(const struct orr_victim_search *search)
 {
     struct orr_victim_index *all = search->session->victim_index;

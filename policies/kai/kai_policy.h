@@ -17,7 +17,7 @@ struct orr_kai_delay { /* the preemption delay of a job */
     orr_ms end;        /* as of the last cycle */
     uint64_t cycle;    /* the last that evicted tasks of the job; 0: none */
     bool renewed;      /* each cycle begins it anew while nothing else happens */
-    bool explains;     /* what was last recorded of why the job waits has it */
+    bool explains;     /* the last recorded proof of why the job waits names it */
 };
 
 struct orr_kai {

@@ -53,8 +53,8 @@ static bool lane_never_fits(const struct orr_session *session, const struct orr_
     return never;
 }
 
-/* Notes what the queue of a job had as reclaim's gate kept that out: a later search may take from
- * it. */
+/* Keeps what the job's queue held when reclaim's gate kept the job out: later searches of the cycle
+ * may evict jobs of the queue. Returns `allowed`. */
 static bool note_claim(const struct orr_session *session, uint32_t job, bool allowed)
 {
     const uint32_t queue = session->jobs[job].queue;

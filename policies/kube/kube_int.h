@@ -70,7 +70,7 @@ struct kube {
     uint32_t placed_count, placed_capacity;
     struct kube_turn *turns; /* a heap: of each lane that has one */
     uint32_t turn_count, turn_capacity;
-    bool turns_known; /* false: other lanes than the one whose turn it was may have other ones */
+    bool turns_known; /* false: those of any lanes may be others, so that the heap is made anew */
     uint64_t round;   /* of tries: another begins with each cycle, and where room is kept no more */
     struct kube_pods *pods; /* NULL: nobody is preempted, and all below is unused */
     struct kube_nominee *nominees;
@@ -98,8 +98,8 @@ int64_t orr_kube__held_mgpu(const struct orr_view *view, uint32_t queue);
 
 /* kube_turns.c */
 
-/* The first in the order of all turns, or NULL: no lane has one. `had`: what this returned before,
- * if anything was; its lane was tried. */
+/* The first in the order of all turns, or NULL: no lane has one. `had`: the turn that this returned
+ * last, whose lane has been tried since, or NULL: the cycle begins. */
 const struct kube_turn *orr_kube__next_turn(struct kube *kube, const struct kube_turn *had);
 
 /* kube_nominees.c */

@@ -13,8 +13,8 @@ struct orr_arrival_numbers { /* all zero as a run begins */
     int64_t count; /* numbers given so far */
 };
 
-/* To be asked at each event: the job's number, if the event lines it up. One that runs and wants
- * more comes anew, behind all others. */
+/* To be called at each event: the number that the job has if the event puts it in the order. One
+ * that runs and wants more comes anew, behind all others. */
 static inline int64_t orr_arrival_number(struct orr_arrival_numbers *arrivals,
                                          const struct orr_view *view, enum orr_job_event event,
                                          uint32_t job)

@@ -101,7 +101,7 @@ static void note_window(struct orr_workload *workload, const char *file, const c
     }
 }
 
-/* How many GPUs a job of GPU memory is, its row does not say: it counts as one without any. */
+/* The row of a job that asks GPU memory does not state how many GPUs that is: it counts as 0. */
 static void note_sizes(struct orr_workload *workload, const char *file, const char *prefix,
                        const struct orr_row_filter *filter)
 {

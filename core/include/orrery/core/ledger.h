@@ -312,7 +312,7 @@ uint32_t orr_ledger_room_but_cpu(const struct orr_ledger *ledger, uint32_t node,
  * at. */
 uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
                              const struct orr_request *request, const struct orr_room *room);
-/* Of a node of the type, all that pods of others than the jobs leave. */
+/* What a node of the type has for jobs while none is on it: all but what foreign pods hold. */
 struct orr_room orr_ledger_empty_node(const struct orr_node_type *type);
 /* What a placement holds of each of its nodes, of devices whole ones alone: without CPU if its job
  * is suspended. */
@@ -487,7 +487,7 @@ void orr_txn_explain(struct orr_txn *txn, uint32_t job, enum orr_reason reason);
  * level, domain, job or outcome does not exist fail the next commit. */
 void orr_txn_explain_by(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
                         const struct orr_proof *proof);
-/* The same, also where the reason is the one before and only what proves it is other. */
+/* The same, recorded also where the reason is the one before, as its proof has changed. */
 void orr_txn_explain_anew(struct orr_txn *txn, uint32_t job, enum orr_reason reason,
                           const struct orr_proof *proof);
 /* By kind, what nobody holds of a shard's nodes that are not down: `free` without what leaves. This

@@ -422,7 +422,7 @@ struct orr_policy {
     orr_policy_starts_least_fn *starts_least; /* may be NULL: none */
     orr_policy_bars_of_fn *bars_of;           /* may be NULL: `bars` says it job by job */
     orr_policy_narrows_fn *narrows;           /* may be NULL: pods may use what they ask */
-    orr_policy_nodes_fn *nodes;               /* may be NULL: so too */
+    orr_policy_nodes_fn *nodes;               /* may be NULL: all nodes */
     orr_policy_grants_fn *grants;             /* may be NULL: all that they lack */
 };
 

@@ -300,8 +300,8 @@ const char *orr_outcome_words(enum orr_outcome outcome);
 struct orr_proof {
     int64_t allowed_mgpu; /* the limit, quota or part that binds */
     int64_t held_mgpu;    /* what counts against it */
-    int64_t claim_mgpu;   /* what counted against the fair share of its queue as that, of GPUs, kept
-                             it from reclaim */
+    int64_t claim_mgpu;   /* what counted against its queue's fair share of GPUs when that kept it
+                             from reclaim */
     int64_t free_mgpu;    /* of the nodes it may use, none that is down or away among them, and
                              nothing that leaves */
     int64_t hole_mgpu;    /* most whole devices that are free on one of them */

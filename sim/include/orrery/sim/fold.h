@@ -25,7 +25,7 @@ struct orr_integrals {
     double share_excess; /* (entitled share - allocated), mGPU x ms */
 };
 
-/* The same over one bucket of the series, a small part of a run: there are many of them. */
+/* The same over one bucket of the series, which is short enough for 64 bits to hold them. */
 struct orr_bucket {
     int64_t allocated, pending, pending_jobs, debt, debt_impossible, debt_down;
     double share_excess;
