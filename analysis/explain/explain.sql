@@ -498,10 +498,9 @@ ORDER BY 4, 1;
 SELECT end_ms
 FROM run;
 
--- name: first_submit
-SELECT min(submit_ms)
-FROM job
-WHERE state > 0;
+-- name: run_begin
+SELECT begin_ms
+FROM run;
 
 -- piece: passers
 -- jobs that came later than ?1 and started while job ?1 waited for its first start, services apart

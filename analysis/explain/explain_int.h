@@ -79,7 +79,7 @@ void orr_explain__json_reason(const struct explain_reason *reason, struct orr_js
 
 /* --- queues at a time --- */
 
-/* ", after the run, which ended at ..." or ", before the first job, ..."; empty within the run. */
+/* ", after the run, which ended at ..." or ", before the run, ..."; empty within the run. */
 const char *orr_explain__beside_run(struct orr_results *in, orr_ms at_ms, char out[90]);
 /* GPUs of nodes that are there and up at a time, and those that nobody holds on nodes that take
  * something new. */

@@ -262,15 +262,15 @@ static void as_json(const struct floor *floor, FILE *out)
 const char *orr_explain__beside_run(struct orr_results *in, orr_ms at_ms, char out[90])
 {
     const orr_ms end = orr_results_int(in, orr_explain_sql__run_end, at_ms);
-    const orr_ms first = orr_results_int(in, orr_explain_sql__first_submit, at_ms);
+    const orr_ms begin = orr_results_int(in, orr_explain_sql__run_begin, at_ms);
     char clock[40];
     out[0] = '\0';
     if (at_ms > end) {
         (void)snprintf(out, 90, ", after the run, which ended at %s",
                        orr_results_when(in, end, clock));
-    } else if (at_ms < first) {
-        (void)snprintf(out, 90, ", before the first job, which came at %s",
-                       orr_results_when(in, first, clock));
+    } else if (at_ms < begin) {
+        (void)snprintf(out, 90, ", before the run, which began at %s",
+                       orr_results_when(in, begin, clock));
     }
     return out;
 }

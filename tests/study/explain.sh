@@ -40,7 +40,7 @@ says 0 'Queue dev: quota 32 GPUs' "$orrery" explain gang.db --queue dev
 says 65 'is "dev" meant' "$orrery" explain gang.db --queue dov
 says 0 'A dev: 32 GPUs, 16 jobs' "$orrery" show gang.db --at 10h
 says 0 'n0001 AAAAAAAA' "$orrery" show gang.db --at 10h
-says 0 'At -00:00:10, before the first job, which came at 00:00:00:' "$orrery" show gang.db --at=-10s
+says 0 'At -00:00:10, before the run, which began at 00:00:00:' "$orrery" show gang.db --at=-10s
 
 # An evicted job tells of its eviction and what it cost.
 "$orrery" export reclaim.db jobs >jobs.csv
