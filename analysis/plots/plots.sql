@@ -86,12 +86,7 @@ FROM queue AS q
 JOIN (SELECT DISTINCT queue FROM job) AS s ON s.queue = q.id
 LEFT JOIN (
   SELECT j.queue AS queue, sum(p.mgpu * 1.0 * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) AS held
-  FROM (
-    SELECT id AS job, mgpu, last_start_ms AS start_ms, end_ms
-    FROM job
-    WHERE node IS NOT NULL AND start_ms IS NOT NULL
-    UNION ALL
-    SELECT job, mgpu * nodes, start_ms, end_ms FROM placement) AS p
+  FROM v_holdings AS p
   JOIN job AS j ON j.id = p.job
   CROSS JOIN run AS r
   GROUP BY 1) AS h ON h.queue = q.id

@@ -434,12 +434,7 @@ WITH m AS (
   SELECT j.queue AS queue, sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h,
     sum(p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms) - max(p.start_ms, r.window_start_ms)))
       / 1000.0 / nullif(r.window_end_ms - r.window_start_ms, 0) AS held
-  FROM (
-    SELECT id AS job, mgpu, last_start_ms AS start_ms, end_ms
-    FROM job
-    WHERE node IS NOT NULL AND start_ms IS NOT NULL
-    UNION ALL
-    SELECT job, mgpu * nodes, start_ms, end_ms FROM placement) AS p
+  FROM v_holdings AS p
   JOIN job AS j ON j.id = p.job
   CROSS JOIN run AS r
   GROUP BY j.queue), o AS (

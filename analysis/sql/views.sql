@@ -18,6 +18,12 @@ UNION ALL
 SELECT p.job, p.nr, coalesce(n.id, p.node), p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms, p.ask
 FROM placement AS p LEFT JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1;
 
+CREATE VIEW v_holdings AS
+-- What jobs (ids) held in all, on all nodes of a gang together, for sums that need no row a node; else as v_placements.
+SELECT id AS job, mgpu, last_start_ms AS start_ms, end_ms FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
+UNION ALL
+SELECT job, mgpu * nodes, start_ms, end_ms FROM placement;
+
 CREATE VIEW v_typical AS
 -- The most frequent kinds of pod that together make 95 % of the pods of the trace: what fragmentation
 -- is measured by (room, unusable_gpus_mean). share: of these pods. Columns as in ask. Fragmentation is
@@ -121,15 +127,10 @@ CROSS JOIN run AS r;
 
 CREATE VIEW v_allocation AS
 -- Exact allocation: from at_ms to the next row of the same queue it held allocated_mgpu.
-WITH held(job, mgpu, start_ms, end_ms) AS ( -- a row of placement whole: sums need no row a node
-  SELECT id, mgpu, last_start_ms, end_ms FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
+WITH change(at_ms, queue, mgpu) AS (
+  SELECT p.start_ms, j.queue, p.mgpu FROM v_holdings AS p JOIN job AS j ON j.id = p.job
   UNION ALL
-  SELECT job, mgpu * nodes, start_ms, end_ms FROM placement
-),
-change(at_ms, queue, mgpu) AS (
-  SELECT p.start_ms, j.queue, p.mgpu FROM held AS p JOIN job AS j ON j.id = p.job
-  UNION ALL
-  SELECT p.end_ms, j.queue, -p.mgpu FROM held AS p JOIN job AS j ON j.id = p.job
+  SELECT p.end_ms, j.queue, -p.mgpu FROM v_holdings AS p JOIN job AS j ON j.id = p.job
   WHERE p.end_ms IS NOT NULL
 ),
 instant(at_ms, queue, mgpu) AS (
