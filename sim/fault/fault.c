@@ -2,6 +2,7 @@
 #include <orrery/sim/fault.h>
 
 #include <math.h>
+#include <stdio.h>
 
 #include <orrery/base/mem.h>
 
@@ -21,6 +22,43 @@ static void list_nodes(struct orr_faults *faults, const struct orr_cluster *clus
     }
 }
 
+const uint32_t *orr_faults_nodes(const struct orr_faults *faults, uint32_t unit, uint32_t *count)
+{
+    *count = faults->first[unit + 1] - faults->first[unit];
+    return faults->nodes + faults->first[unit];
+}
+
+/* The pool of a unit's first node; ORR_NONE: the unit has no nodes. */
+static uint32_t pool_of(const struct orr_faults *faults, const struct orr_cluster *cluster,
+                        uint32_t unit)
+{
+    uint32_t count;
+    const uint32_t *nodes = orr_faults_nodes(faults, unit, &count);
+    return count == 0 ? ORR_NONE : cluster->nodes[nodes[0]].pool;
+}
+
+/* A unit draws by the name of its pool and its number among the pool's units, so that it fails at
+ * the same times however many nodes the pools before it have. The first pool's stream bears no
+ * name: failures of clusters with one pool hang on no name. */
+static void open_streams(struct orr_faults *faults, const struct orr_cluster *cluster,
+                         uint64_t seed)
+{
+    uint32_t *seen = orr_zalloc(cluster->pools.count + (size_t)1, sizeof *seen);
+    faults->streams = orr_zalloc(faults->unit_count, sizeof *faults->streams);
+    for (uint32_t u = 0; u < faults->unit_count; u++) {
+        const uint32_t pool = pool_of(faults, cluster, u);
+        char name[320] = "failure";
+        if (pool == ORR_NONE) {
+            continue;
+        }
+        if (pool > 0) {
+            (void)snprintf(name, sizeof name, "failure/%s", orr_idmap_name(&cluster->pools, pool));
+        }
+        faults->streams[u] = orr_rng_stream(seed, name, seen[pool]++);
+    }
+    orr_free(seen);
+}
+
 void orr_faults_open(struct orr_faults *faults, const struct orr_cluster *cluster,
                      const struct orr_fault_setting *setting, uint64_t seed)
 {
@@ -31,11 +69,8 @@ void orr_faults_open(struct orr_faults *faults, const struct orr_cluster *cluste
     faults->unit_count = setting->level <= cluster->level_count
                              ? cluster->levels[setting->level - 1].domain_count
                              : cluster->node_count;
-    faults->streams = orr_alloc(faults->unit_count, sizeof *faults->streams);
-    for (uint32_t u = 0; u < faults->unit_count; u++) {
-        faults->streams[u] = orr_rng_stream(seed, "failure", u);
-    }
     list_nodes(faults, cluster);
+    open_streams(faults, cluster, seed);
 }
 
 void orr_faults_close(struct orr_faults *faults)
@@ -44,12 +79,6 @@ void orr_faults_close(struct orr_faults *faults)
     orr_free(faults->nodes);
     orr_free(faults->first);
     *faults = (struct orr_faults){0};
-}
-
-const uint32_t *orr_faults_nodes(const struct orr_faults *faults, uint32_t unit, uint32_t *count)
-{
-    *count = faults->first[unit + 1] - faults->first[unit];
-    return faults->nodes + faults->first[unit];
 }
 
 static orr_ms at_least_one(double ms)

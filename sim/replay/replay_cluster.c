@@ -146,14 +146,14 @@ static void add_zones(const struct orr_scenario *scenario, struct orr_cluster *c
     orr_free(domain);
 }
 
-/* The earlier pool that names the same domain; `pool` itself: there is none. */
+/* The earlier pool with nodes that names the same domain; `pool` itself: there is none. */
 static uint32_t same_domain(const struct orr_scenario *scenario, uint32_t pool, bool blocks)
 {
     const struct orr_scenario_pool *it = &scenario->pools[pool];
     const char *name = blocks ? it->block : it->rack;
     for (uint32_t p = 0; p < pool && name != NULL; p++) {
         const char *other = blocks ? scenario->pools[p].block : scenario->pools[p].rack;
-        if (other != NULL && strcmp(other, name) == 0) {
+        if (other != NULL && scenario->pools[p].nodes_most > 0 && strcmp(other, name) == 0) {
             return p;
         }
     }
@@ -193,6 +193,10 @@ void orr_replay__cluster(const struct orr_scenario *scenario, struct orr_cluster
     for (uint32_t s = 0; s < scenario->shard_count; s++) {
         const char *name = scenario->shards[s].name;
         (void)orr_idmap_put(&cluster->shards, name, strlen(name), NULL);
+    }
+    for (uint32_t p = 0; p < scenario->pool_count; p++) { /* in order, also those without nodes */
+        const char *name = scenario->pools[p].name;
+        (void)orr_idmap_put(&cluster->pools, name, strlen(name), NULL);
     }
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
         add_pool(scenario, &scenario->pools[p], cluster);

@@ -2,8 +2,9 @@
 /* fault.h - when nodes, or whole topology domains, fail and come back.
  *
  * A unit (a node, rack or block) works for a time, is repaired for a time, and so on. Times come
- * from the named stream "failure" of the run's seed, one index a unit, so that two policies see the
- * same failures. */
+ * from a stream of the run's seed that is named by the unit's pool (that of its first node) and
+ * numbered within it, so that two policies see the same failures, and so do the units that two
+ * clusters have in common whose other pools differ. */
 #ifndef ORR_SIM_FAULT_H
 #define ORR_SIM_FAULT_H
 
