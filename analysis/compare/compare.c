@@ -377,6 +377,16 @@ static void fill_values(struct orr_compare_load *load, const uint32_t *known)
     }
 }
 
+/* Pairs that all change alike have an interval without width, as if the change were sure: they have
+ * none where it may be chance. */
+static void forget_alike(struct orr_paired *cell)
+{
+    cell->alike = cell->alike || (cell->among && !(cell->errors.difference > 0));
+    if (cell->alike) {
+        cell->low = cell->high = cell->part_low = cell->part_high = (double)NAN;
+    }
+}
+
 /* p is adjusted to so many settings, and the interval is as much wider: it holds 0 where p may be
  * chance. */
 static void adjust(const struct orr_comparison *comparison, struct orr_paired *all)
@@ -398,6 +408,7 @@ static void adjust(const struct orr_comparison *comparison, struct orr_paired *a
                 orr_paired_at_level(&cells[a], 1 - chance * cells[a].p / p[a - 1]);
             }
             cells[a].p = p[a - 1];
+            forget_alike(&cells[a]);
         }
     }
     orr_free(p);
@@ -585,7 +596,7 @@ enum orr_status orr_metric_values(const char *const *paths, uint32_t count, cons
 enum orr_verdict_on orr_compare_verdict(const struct orr_compare_metric *metric,
                                         const struct orr_paired *p)
 {
-    if (isnan(p->low) && p->lost + p->found == 0) {
+    if (isnan(p->low) && p->lost + p->found == 0 && !p->alike) {
         return ORR_ON_UNKNOWN;
     }
     const int order = orr_paired_order(p);

@@ -70,7 +70,7 @@ void orr_paired_at_level(struct orr_paired *paired, double level)
 }
 
 /* Whether the difference may be chance, and how large it is. */
-static void test_difference(struct orr_paired *paired)
+static void test_difference(double level, struct orr_paired *paired)
 {
     const double degrees = paired->n - 1.0, mean = paired->difference;
     const double error = paired->errors.difference;
@@ -82,13 +82,14 @@ static void test_difference(struct orr_paired *paired)
         paired->p = fabs(mean) > 0 ? ldexp(1, 1 - (int)paired->n) : 1;
         paired->effect = fabs(mean) > 0 ? copysign((double)INFINITY, mean) : 0;
     }
+    paired->alike = !(error > 0) && fabs(mean) > 0 && paired->p > 1 - level;
 }
 
 /* All that the errors say. The change as a part has an interval where no value is below 0. */
 static void conclude(double level, bool has_part, struct orr_paired *paired)
 {
     const double t = difference_interval(level, paired);
-    test_difference(paired);
+    test_difference(level, paired);
     if (has_part) {
         part_interval(t, paired);
     }
@@ -226,7 +227,7 @@ struct orr_paired orr_paired_readings(const struct orr_reading *base,
 
 int orr_paired_order(const struct orr_paired *p)
 {
-    const int others = (p->low > 0) - (p->high < 0); /* 0 of NAN */
+    const int others = p->alike ? 0 : (p->low > 0) - (p->high < 0); /* 0 of NAN */
     const uint32_t pairs = orr_paired_pairs(p);
     if (p->lost + p->found == 0) {
         return p->among ? 0 : others;
@@ -239,7 +240,7 @@ int orr_paired_order(const struct orr_paired *p)
 
 int orr_paired_order_as_is(const struct orr_paired *p)
 {
-    if (p->lost + p->found > 0 || !isnan(p->low)) {
+    if (p->lost + p->found > 0 || p->alike || !isnan(p->low)) {
         return orr_paired_order(p);
     }
     return (p->difference > 0) - (p->difference < 0);

@@ -43,6 +43,8 @@ static const char *interval(const struct orr_paired *p, char out[80])
     char low[32], high[32];
     if (p->lost + p->found > 0) {
         (void)snprintf(out, 80, "%s", orr_paired_words(p, low, sizeof low));
+    } else if (p->alike) {
+        (void)snprintf(out, 80, "alike in all %u", p->n);
     } else if (isnan(p->low)) {
         (void)snprintf(out, 80, "no interval");
     } else if (orr_paired_below_nothing(p)) {
@@ -125,14 +127,47 @@ static bool differ_by(double base, double other, double difference)
     return fabs(other - base - difference) <= 0.05 * fabs(difference);
 }
 
+/* Of a time that orr_format_rough wrote: how many seconds its unit has. */
+static double unit_s(const char *rough)
+{
+    const char *space = strchr(rough, ' ');
+    const char *unit = space != NULL ? space + 1 : "s";
+    return strcmp(unit, "min") == 0 ? 60 : *unit == 'h' ? 3600 : *unit == 'd' ? 86400 : 1;
+}
+
+/* Times both in the unit of their change, with as many digits as show it; as people say them where
+ * that shows at least half of it, and no more than half as much again. */
+static void sides_s(const struct orr_paired *p, char base[40], char other[40])
+{
+    char change[32];
+    const double apart = p->other_mean - p->base_mean;
+    const double shown = strtod(other, NULL) * unit_s(other) - strtod(base, NULL) * unit_s(base);
+    const double unit = unit_s(orr_format_rough(change, apart));
+    const char *word = strchr(change, ' ');
+    if (word == NULL || fabs(shown - apart) <= 0.5 * fabs(apart)) {
+        return;
+    }
+    for (int decimals = 0; decimals <= 12; decimals++) {
+        (void)snprintf(base, 40, "%.*f%.8s", decimals, p->base_mean / unit, word);
+        (void)snprintf(other, 40, "%.*f%.8s", decimals, p->other_mean / unit, word);
+        if (differ_by(strtod(base, NULL), strtod(other, NULL), apart / unit)) {
+            break;
+        }
+    }
+}
+
 void orr_compare_sides(const char *unit, const struct orr_paired *p, char base[40], char other[40])
 {
     const bool open = orr_paired_base_open(p) || orr_paired_other_open(p);
     const double apart = difference(p), size = fmax(fabs(p->base_mean), fabs(p->other_mean));
     side(unit, p->base_mean, orr_paired_base_open(p), base);
     side(unit, p->other_mean, orr_paired_other_open(p), other);
-    if (open || strcmp(unit, "s") == 0 || fabs(apart) < LEAST_SHOWN || size > 1e12 ||
+    if (open || !(fabs(apart) >= LEAST_SHOWN) || size > 1e12 ||
         !differ_by(p->base_mean, p->other_mean, apart)) {
+        return;
+    }
+    if (strcmp(unit, "s") == 0) {
+        sides_s(p, base, other);
         return;
     }
     int decimals = size >= 1000 ? 1 : size >= 10 ? 2 : 3;
@@ -192,7 +227,10 @@ static void say_ratio(const struct orr_comparison *c, const struct orr_paired *p
                       uint32_t arm, char *text, size_t bytes)
 {
     char range[140] = "no interval", low[32], high[32], mean[32];
-    if (!isnan(p->low)) {
+    if (p->alike) {
+        (void)snprintf(range, sizeof range, "the same in all %u pair%s, p = %.2g", p->n,
+                       ORR_PLURAL(p->n), p->p);
+    } else if (!isnan(p->low)) {
         (void)snprintf(range, sizeof range, "%g %% interval %s to %s, n = %u, p = %.2g",
                        100 * c->level, times(1 + p->low, low), times(1 + p->high, high), p->n,
                        p->p);
@@ -242,6 +280,18 @@ void orr_comparison_sentence(const struct orr_comparison *c, uint32_t metric, ui
         (void)snprintf(share, sizeof share, ", %s %%", signed_number(percent(p), number_text));
     }
     (void)amount(m, p->difference, change);
+    if (p->alike) {
+        char among[40] = "";
+        if (c->arm_count > 2) {
+            (void)snprintf(among, sizeof among, " among %u setting%s", c->arm_count - 1,
+                           ORR_PLURAL(c->arm_count - 1));
+        }
+        (void)snprintf(text, bytes,
+                       "%s: no difference between %s and %s could be shown; %s in each of %u "
+                       "pair%s, so few that it may be chance: p = %.2g%s.",
+                       name, base, other, change, p->n, ORR_PLURAL(p->n), p->p, among);
+        return;
+    }
     if (isnan(p->low)) {
         (void)snprintf(text, bytes, "%s: %s%s from %s to %s, %s: no interval.", name, change, share,
                        base, other,
@@ -333,6 +383,8 @@ const char *orr_compare_interval(const char *unit, const struct orr_paired *p, c
     char low[40], high[40];
     if (p->lost + p->found > 0) {
         (void)orr_paired_words(p, out, 100);
+    } else if (p->alike) {
+        (void)snprintf(out, 100, "alike in all %u", p->n);
     } else if (isnan(p->low)) {
         *out = '\0';
     } else if (orr_paired_below_nothing(p)) {

@@ -70,6 +70,16 @@ static const char *amount(const char *unit, double value, bool change, char out[
     return out;
 }
 
+/* Both means, with digits that show their difference. */
+static void sides(const char *unit, const struct orr_paired *p, char before[48], char after[48])
+{
+    (void)amount(unit, p->base_mean, false, before);
+    (void)amount(unit, p->other_mean, false, after);
+    if (strcmp(unit, "s") == 0 || strcmp(before, after) == 0) {
+        orr_compare_sides(unit, p, before, after);
+    }
+}
+
 /* A change as a part of what the baseline has, " (+25 %)"; "" where that is nothing, or not known.
  */
 static const char *part(double change, double baseline, char out[40])
@@ -130,10 +140,9 @@ static void describe(struct orr_gate_result *r, const struct orr_paired *paired,
                                                                 : "the new results");
         return;
     }
+    sides(r->unit, paired, before, after);
     const int bytes = snprintf(r->text, sizeof r->text, "%s %s to %s: %s%s", r->rule->metric,
-                               amount(r->unit, base, false, before),
-                               amount(r->unit, paired->other_mean, false, after),
-                               amount(r->unit, paired->difference, true, change),
+                               before, after, amount(r->unit, paired->difference, true, change),
                                part(paired->difference, base, change_part));
     const size_t used = bytes < (int)sizeof r->text ? (size_t)bytes : sizeof r->text - 1;
     if (better == ORR_BETTER_NEITHER) { /* and the rule does not say either */

@@ -182,6 +182,25 @@ static void a_regression_of_5_percent__is_caught(void **state)
     assert_true(counts[ORR_GATE_INCONCLUSIVE] <= trials * 5 / 100);
 }
 
+/* 11.6 min and 11.6 min would not say where one more second is. */
+static void texts__show_both_sides_apart(void **state)
+{
+    const struct orr_gate_rule rule = {
+        .name = "wait_p95_s", .metric = "wait_p95_s", .label = "", .margin = 5};
+    const double base[] = {696}, other[] = {697}, hours[] = {41760}, later[] = {44616};
+    struct orr_gate_result result;
+    (void)state;
+    const struct orr_paired second = orr_paired_t(base, other, 1, 0.95);
+    orr_gate_judge(&rule, "s", ORR_BETTER_LESS, &second, true, &result);
+    assert_non_null(strstr(result.text, "wait_p95_s 696 s to 697 s: +1 s"));
+    const struct orr_paired more = orr_paired_t(hours, later, 1, 0.95);
+    orr_gate_judge(&rule, "s", ORR_BETTER_LESS, &more, true, &result);
+    assert_non_null(strstr(result.text, "wait_p95_s 11.6 h to 12.4 h: +47.6 min"));
+    const struct orr_paired same = orr_paired_t(hours, hours, 1, 0.95);
+    orr_gate_judge(&rule, "s", ORR_BETTER_LESS, &same, true, &result);
+    assert_non_null(strstr(result.text, "wait_p95_s 11.6 h to 11.6 h: 0 s"));
+}
+
 /* By the rule (p < 0.01 on both sides together) one in 200 does, in the long run. */
 static void an_edit_without_effect__does_not_fail(void **state)
 {
@@ -223,6 +242,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(verdicts__take_what_is_not_reached_for_the_worst),
         cmocka_unit_test(verdicts__need_to_know_what_is_better),
         cmocka_unit_test(verdicts__add_up_to_the_worst),
+        cmocka_unit_test(texts__show_both_sides_apart),
         cmocka_unit_test_prestate(a_quantile_that_is_lost__is_never_called_better, &trials),
         cmocka_unit_test_prestate(a_regression_of_5_percent__is_caught, &trials),
         cmocka_unit_test_prestate(an_edit_without_effect__does_not_fail, &trials_without),

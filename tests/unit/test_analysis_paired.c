@@ -69,8 +69,11 @@ static void t__takes_rounding_for_no_scale(void **state)
     }
     const struct orr_paired shifted = orr_paired_t(base, more, N, 0.95);
     assert_true(shifted.p == 0.125 && shifted.high - shifted.low <= 1e-9);
+    assert_true(shifted.alike && orr_paired_order(&shifted) == 0);
+    const struct orr_paired at_80 = orr_paired_t(base, more, N, 0.8);
+    assert_true(!at_80.alike && orr_paired_order(&at_80) == 1);
     orr_paired_drawn(base, blocks, N, 0.95, &drawn);
-    assert_true(drawn.p == 0.125);
+    assert_true(drawn.p == 0.125 && drawn.alike && orr_paired_order(&drawn) == 0);
     more[3] += 1e-6; /* a difference of its own, however small */
     assert_true(orr_paired_t(base, more, N, 0.95).p < 0.125);
 }
@@ -172,7 +175,7 @@ static void readings__count_what_is_not_reached(void **state)
 static void readings__that_are_lost_are_tested_by_their_signs(void **state)
 {
     const double base[] = {10, 11, 12, 13, 14, 15, 16}, mixed[] = {NEVER, 10, 13, 12, 15, 14};
-    const double slower[] = {NEVER, 21, 22, 23, 24, 25},
+    const double slower[] = {NEVER, 21, 22, 23, 24, 26},
                  more[] = {NEVER, 11.1, 12.1, 13.1, 90, 15.1};
     const double gone[] = {NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, 16};
     struct orr_paired p = readings(base, mixed, 6);

@@ -44,6 +44,7 @@ struct orr_paired {   /* other minus base, over n pairs */
     double part_low, part_high;
     double p;      /* two-sided, of no difference */
     bool among;    /* beyond chance by itself, and not among as many settings as p is adjusted to */
+    bool alike;    /* the same change in every pair, and so few of them that it may be chance */
     double effect; /* difference / standard deviation of the differences (Cohen's d_z) */
     struct orr_paired_errors errors; /* where there is an interval */
 };
@@ -61,9 +62,9 @@ static inline uint32_t orr_paired_pairs(const struct orr_paired *p)
     return p->n + p->lost + p->found + p->neither;
 }
 /* What is shown beyond chance: 1: the other has more, -1: less, 0: neither. By the interval, unless
- * p is adjusted and may be chance then, or pairs are lost or found: then by the signs of all pairs,
- * or by the interval of the others where these alone show the same; what all pairs lost, or found,
- * is shown. */
+ * p may be chance where it is adjusted or all pairs change alike, or pairs are lost or found: then
+ * by the signs of all pairs, or by the interval of the others where these alone show the same; what
+ * all pairs lost, or found, is shown. */
 int orr_paired_order(const struct orr_paired *p);
 /* The same where one pair without an interval counts as it stands. */
 int orr_paired_order_as_is(const struct orr_paired *p);
