@@ -11,6 +11,7 @@
  * that is the policy's. */
 #include "engine_int.h"
 
+#include <math.h>
 #include <string.h>
 
 #include <orrery/base/digest.h>
@@ -430,7 +431,7 @@ static bool place_anew(struct engine *engine, uint32_t job, enum goal goal)
     double best_cost = 0.0;
     for (uint32_t p = 0; p < world->pool_count; p++) {
         uint32_t nodes = fewest(engine, job, goal, p);
-        double cost = nodes * world->pools[p].price;
+        double cost = nodes * fmax(world->pools[p].price, 0.0); /* not stated: costs nothing */
         if (nodes > 0 &&
             (best == ORR_NONE || cost < best_cost || (!(cost > best_cost) && nodes < best_nodes))) {
             best = p;

@@ -222,13 +222,14 @@ static void emit_part(const struct orr_emitter *to, const struct orr_attainment 
 
 static void emit_costs(const struct orr_emitter *to, const struct orr_summary *s)
 {
-    uint64_t nodes = 0;
+    uint64_t nodes = 0, priced = 0;
     for (uint32_t p = 0; p < s->pool_count; p++) {
         nodes += s->pools[p].nodes;
+        priced += s->pools[p].priced ? s->pools[p].nodes : 0;
     }
     if (s->priced) {
-        orr_metric__emit(to, "cost", s->cost, nodes);
-        orr_metric__emit(to, "run_cost", s->run_cost, nodes);
+        orr_metric__emit(to, "cost", s->cost, priced);
+        orr_metric__emit(to, "run_cost", s->run_cost, priced);
         orr_metric__emit(to, "cost_per_useful_gpu_h", s->cost_per_useful_gpu_h, nodes);
     }
 }
@@ -250,7 +251,7 @@ static void emit_pool(const struct orr_emitter *to, const struct orr_summary *s,
     if (s->resized || s->priced) {
         orr_metric__emit(to, "node_h", pool->node_h, pool->nodes);
     }
-    if (s->priced) {
+    if (pool->priced) {
         orr_metric__emit(to, "cost", pool->cost, pool->nodes);
         orr_metric__emit(to, "run_cost", pool->run_cost, pool->nodes);
     }

@@ -21,8 +21,9 @@ static void add_pool(const struct orr_world_pool *pool, const struct orr_run *ru
         out->joined += here && outage->to_ms != ORR_MS_NEVER;
         out->left += here && outage->from_ms > run->fold.origin_ms;
     }
-    out->cost = out->node_h * pool->price;
-    out->run_cost = out->run_node_h * pool->price;
+    out->priced = pool->price >= 0.0;
+    out->cost = out->priced ? out->node_h * pool->price : 0.0;
+    out->run_cost = out->priced ? out->run_node_h * pool->price : 0.0;
 }
 
 void orr_summary__pools(const struct orr_world *world, const struct orr_run *run,
@@ -38,9 +39,8 @@ void orr_summary__pools(const struct orr_world *world, const struct orr_run *run
     for (uint32_t p = 0; p < world->pool_count; p++) {
         const struct orr_world_pool *pool = &world->pools[p];
         add_pool(pool, run, there_ms, run_ms, &summary->pools[p]);
-        summary->pools[p].priced = pool->price > 0.0;
-        summary->priced = summary->priced || pool->price > 0.0;
-        all = all && (pool->price > 0.0 || summary->pools[p].nodes == 0);
+        summary->priced = summary->priced || summary->pools[p].priced;
+        all = all && (summary->pools[p].priced || summary->pools[p].nodes == 0);
         summary->cost += summary->pools[p].cost;
         summary->run_cost += summary->pools[p].run_cost;
     }

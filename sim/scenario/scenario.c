@@ -246,6 +246,7 @@ static enum orr_status load_all(const struct orr_scenario_options *options,
                          : named == NULL ? "run"
                                          : stem(arena, named);
         scenario->files = list_files(&load);
+        orr_scenario__note_prices(&load, scenario, root);
         list_notes(&load, scenario);
         scenario->resolved_yaml = orr_scenario__emit(arena, root);
         scenario->tree = orr_arena_alloc(arena, 1, sizeof *scenario->tree);

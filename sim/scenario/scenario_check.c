@@ -468,6 +468,28 @@ static enum orr_status check_autoscale(const struct orr_scenario__load *load,
     return ORR_OK;
 }
 
+void orr_scenario__note_prices(struct orr_scenario__load *load, const struct orr_scenario *scenario,
+                               const struct orr_scenario__node *root)
+{
+    const struct orr_scenario__node *pools =
+        orr_scenario__find(orr_scenario__find(root, "cluster"), "pools");
+    bool any = false;
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        any = any || (scenario->pools[p].autoscaled && scenario->pools[p].price > 0.0);
+    }
+    for (uint32_t p = 0; any && p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        if (pool->autoscaled && pool->price < 0.0) {
+            orr_scenario__note(load, pools->children[p]->key_at,
+                               orr_scenario__format(load->arena,
+                                                    "pool \"%.80s\" states no price: its nodes are "
+                                                    "ordered before those of pools that do, as if "
+                                                    "they cost nothing",
+                                                    pool->name));
+        }
+    }
+}
+
 /* A MIG profile that its pods, or those of one of its roles, ask; NULL: none. */
 static const char *instances_of(const struct orr_scenario_template *template)
 {

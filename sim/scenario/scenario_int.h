@@ -64,6 +64,7 @@ enum orr_scenario__type {
     ORR_TYPE_DEVICE_MEMORY,
     ORR_TYPE_BANDWIDTH,
     ORR_TYPE_POWER,
+    ORR_TYPE_PRICE,
     ORR_TYPE_DURATION,
     ORR_TYPE_MOMENT, /* of the run; a date until orr_scenario__date_events */
     ORR_TYPE_WARMUP,
@@ -450,6 +451,9 @@ enum orr_status orr_scenario__check_names(const struct orr_scenario__load *load,
 enum orr_status orr_scenario__check(const struct orr_scenario__load *load,
                                     const struct orr_scenario *scenario,
                                     const struct orr_scenario__node *root);
+/* Autoscaled pools without a price beside others that have one. */
+void orr_scenario__note_prices(struct orr_scenario__load *load, const struct orr_scenario *scenario,
+                               const struct orr_scenario__node *root);
 enum orr_status orr_scenario__expect(const struct orr_scenario__load *load,
                                      const struct orr_scenario__node *node,
                                      struct orr_scenario_expect *expect);

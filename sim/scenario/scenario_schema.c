@@ -74,7 +74,7 @@ static const char *const numa_scopes[] = {"container", "pod", NULL};
          POOL(topology_manager_scope)},                                                            \
         {.key = "rack_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(rack_size)},             \
         {.key = "block_size", .type = ORR_TYPE_COUNT, .max = 1000000, POOL(block_size)},           \
-        {.key = "price", .type = ORR_TYPE_WEIGHT, .fallback = "0", POOL(price)},                   \
+        {.key = "price", .type = ORR_TYPE_PRICE, POOL(price)},                                     \
         {.key = "idle_power", .type = ORR_TYPE_POWER, POOL(idle_power_w)},                         \
         {.key = "full_power", .type = ORR_TYPE_POWER, POOL(full_power_w)},                         \
         {.key = "mig", .type = ORR_TYPE_OPEN, .optional = true},                                   \

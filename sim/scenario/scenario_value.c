@@ -25,6 +25,7 @@ static const struct type_traits traits_of[] = {
     [ORR_TYPE_DEVICE_MEMORY] = {"an amount of memory such as 80Gi or 512Mi", false, false, false},
     [ORR_TYPE_BANDWIDTH] = {"a bandwidth such as 450GB/s or 400Gb/s", false, false, false},
     [ORR_TYPE_POWER] = {"a power such as 700W or 10.2kW", false, false, false},
+    [ORR_TYPE_PRICE] = {"a number of at least 0", true, true, false},
     [ORR_TYPE_DURATION] = {"a time such as 90s, 30m, 2h or 3d", false, false, false},
     [ORR_TYPE_MOMENT] = {"a time such as 12d 10:00, 90s or 3d, or a date", false, false, false},
     [ORR_TYPE_WARMUP] = {"a time such as 12h or 2d, or detect", false, false, false},
@@ -128,6 +129,7 @@ static bool parse_plain(enum orr_scenario__type type, const char *text, size_t b
     case ORR_TYPE_TIMESTAMP: return orr_parse_timestamp(text, bytes, &value->whole);
     case ORR_TYPE_FACTOR: return orr_parse_double(text, bytes, &value->real) && value->real > 0.0;
     case ORR_TYPE_SHARE: return orr_parse_share(text, bytes, &value->real);
+    case ORR_TYPE_PRICE:
     case ORR_TYPE_WEIGHT:
     case ORR_TYPE_GPU_AMOUNT:
     case ORR_TYPE_KAI_AMOUNT:
@@ -461,6 +463,7 @@ void orr_scenario__value_store(const struct orr_scenario__row *row, const char *
     case ORR_TYPE_DEVICE_MEMORY: *(int64_t *)field = value->whole / ORR_MIB; break;
     case ORR_TYPE_BANDWIDTH: *(int64_t *)field = value->whole; break;
     case ORR_TYPE_POWER: *(int64_t *)field = value->null ? -1 : value->whole; break;
+    case ORR_TYPE_PRICE: *(double *)field = value->null ? -1.0 : value->real; break;
     case ORR_TYPE_DURATION:
     case ORR_TYPE_MOMENT:
     case ORR_TYPE_WARMUP:

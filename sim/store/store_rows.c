@@ -200,7 +200,7 @@ static enum orr_status write_pools(sqlite3 *db, const struct orr_store_input *in
     for (uint32_t p = 0; p < in->world->pool_count; p++) {
         const struct orr_world_pool *pool = &in->world->pools[p];
         put_text(&w, pool->name);
-        put_real(&w, pool->price > 0.0 ? pool->price : (double)NAN);
+        put_real(&w, pool->price >= 0.0 ? pool->price : (double)NAN);
         put_int_or_null(&w, pool->autoscaled, pool->min);
         put_int_or_null(&w, pool->autoscaled, pool->max);
         put_int_or_null(&w, pool->autoscaled, pool->provision_ms);

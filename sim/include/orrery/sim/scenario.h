@@ -62,7 +62,7 @@ struct orr_scenario_pool {
     uint32_t label_count;
     struct orr_scenario_taint *taints;
     uint32_t taint_count;
-    double price; /* of a node for an hour; 0: not stated */
+    double price; /* of a node for an hour; -1: not stated */
     int64_t idle_power_w,
         full_power_w; /* of a node, none and all of its GPUs held; -1: not stated */
     bool autoscaled;  /* its nodes follow the jobs that wait; then */

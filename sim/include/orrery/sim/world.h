@@ -100,7 +100,7 @@ struct orr_world_pool {              /* of the scenario, in its order */
     orr_ms provision_ms; /* from the order of a node until it joins */
     orr_ms idle_ms;      /* a node that is not needed for so long leaves */
     double drain_below;  /* so does one with less of its devices held whose jobs fit elsewhere */
-    double price;        /* of a node for an hour; 0: not stated */
+    double price;        /* of a node for an hour; -1: not stated */
     int64_t idle_power_w,
         full_power_w; /* of a node, none and all of its GPUs held; -1: not stated */
 };
