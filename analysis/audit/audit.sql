@@ -243,7 +243,7 @@ WHERE j.state > 0
 ORDER BY w.from_ms, j.id;
 
 -- name: span_count
-SELECT count(*) FROM v_placements;
+SELECT coalesce(sum(nodes), 0) FROM v_ranges;
 
 -- name: spans
 SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,

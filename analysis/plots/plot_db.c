@@ -120,6 +120,7 @@ void orr_plot__open(struct orr_plot *plot)
 void orr_plot__close(struct orr_plot *plot)
 {
     orr_plot__series_close(plot);
+    orr_plot__lanes_close(plot);
     orr_free(plot->by_id);
     orr_free(plot->queues);
 }

@@ -26,6 +26,8 @@ struct place {       /* of a node */
 
 struct plan {
     const struct orr_plot_lanes *lanes;
+    struct orr_plot_held *held; /* then, a node each */
+    uint32_t held_count, held_room;
     struct orr_plot_slots slots;
     struct place *places;
     uint32_t *order; /* of nodes: by rack */
@@ -102,9 +104,16 @@ static void plan_lay(const struct orr_plot *plot, struct plan *plan)
     orr_free(keys);
 }
 
-static bool held_then(const struct plan *plan, const struct orr_plot_held *held)
+static void held_load(struct plan *plan)
 {
-    return held->start <= plan->at && held->end > plan->at;
+    for (uint32_t i = 0; i < plan->lanes->held_count; i++) {
+        const struct orr_plot_held *held = &plan->lanes->held[i];
+        const bool then = held->start <= plan->at && held->end > plan->at;
+        for (uint32_t n = 0; then && n < held->nodes; n++) {
+            plan->held = ORR_ROOM_FOR_ONE(plan->held, plan->held_count, plan->held_room);
+            plan->held[plan->held_count++] = orr_plot__held_on(held, n);
+        }
+    }
 }
 
 /* Cells of its node that the placement may have: devices, or those of a MIG instance. */
@@ -194,14 +203,11 @@ static int by_seat(const void *a, const void *b)
 /* Jobs that hold something on more than one node then: ascending, one entry a node too many. */
 static struct seat *spread_jobs(const struct plan *plan, uint32_t *count)
 {
-    const struct orr_plot_lanes *lanes = plan->lanes;
-    struct seat *jobs = orr_alloc((size_t)lanes->held_count + 1, sizeof *jobs);
+    struct seat *jobs = orr_alloc((size_t)plan->held_count + 1, sizeof *jobs);
     uint32_t all = 0;
     *count = 0;
-    for (uint32_t i = 0; i < lanes->held_count; i++) {
-        if (held_then(plan, &lanes->held[i])) {
-            jobs[all++] = (struct seat){lanes->held[i].job, lanes->held[i].node};
-        }
+    for (; all < plan->held_count; all++) {
+        jobs[all] = (struct seat){plan->held[all].job, plan->held[all].node};
     }
     qsort(jobs, all, sizeof *jobs, by_seat);
     struct seat before = {.job = -1};
@@ -222,11 +228,8 @@ static void boxes_texts(const struct plan *plan, FILE **files, uint32_t frames)
     double *used = orr_zalloc((size_t)lanes->node_count * MOST_GPUS + 1, sizeof *used);
     uint32_t spread = 0;
     struct seat *jobs = spread_jobs(plan, &spread);
-    for (uint32_t i = 0; i < lanes->held_count; i++) {
-        const struct orr_plot_held *held = &lanes->held[i];
-        if (!held_then(plan, held)) {
-            continue;
-        }
+    for (uint32_t i = 0; i < plan->held_count; i++) {
+        const struct orr_plot_held *held = &plan->held[i];
         const struct seat seat = {.job = held->job};
         bool gang = bsearch(&seat, jobs, spread, sizeof *jobs, by_job) != NULL;
         boxes_write(plan, held, used + (size_t)held->node * MOST_GPUS,
@@ -369,11 +372,8 @@ static void floor_text(struct orr_plot *plot, const struct plan *plan)
                                                                               : '.';
         }
     }
-    for (uint32_t i = 0; i < lanes->held_count; i++) {
-        const struct orr_plot_held *held = &lanes->held[i];
-        if (!held_then(plan, held)) {
-            continue;
-        }
+    for (uint32_t i = 0; i < plan->held_count; i++) {
+        const struct orr_plot_held *held = &plan->held[i];
         size_t at = (size_t)held->node * MOST_GPUS;
         uint64_t devices = devices_of(held, used + at, cells_of(plan, held));
         for (uint32_t d = 0; d < MOST_GPUS; d++) {
@@ -449,9 +449,8 @@ static void floor_notes(const struct plan *plan, bool dumb, char *text, size_t r
     uint32_t beyond = 0;
     int used = 0;
     text[0] = '\0';
-    for (uint32_t i = 0; i < plan->lanes->held_count; i++) {
-        const struct orr_plot_held *held = &plan->lanes->held[i];
-        beyond += held->instance && held->cell >= MOST_GPUS && held_then(plan, held);
+    for (uint32_t i = 0; i < plan->held_count; i++) {
+        beyond += plan->held[i].instance && plan->held[i].cell >= MOST_GPUS;
     }
     if (plan->lost > 0) {
         used += snprintf(text, room, "%u GPU%s down or away%s", plan->lost, ORR_PLURAL(plan->lost),
@@ -472,11 +471,10 @@ static void floor_notes(const struct plan *plan, bool dumb, char *text, size_t r
 
 void orr_plot__floor(struct orr_plot *plot)
 {
-    struct orr_plot_lanes lanes;
-    orr_plot__lanes_open(plot, &lanes, false);
-    struct plan plan = {.lanes = &lanes, .slots = orr_plot__slots(plot, 10)};
-    plan.places = orr_alloc((size_t)lanes.node_count + 1, sizeof *plan.places);
-    for (uint32_t i = 0; i < lanes.node_count; i++) {
+    const struct orr_plot_lanes *lanes = orr_plot__lanes(plot, false);
+    struct plan plan = {.lanes = lanes, .slots = orr_plot__slots(plot, 10)};
+    plan.places = orr_alloc((size_t)lanes->node_count + 1, sizeof *plan.places);
+    for (uint32_t i = 0; i < lanes->node_count; i++) {
         plan.places[i] = (struct place){.domain = ORR_NONE};
     }
     plan.at =
@@ -484,9 +482,10 @@ void orr_plot__floor(struct orr_plot *plot)
     racks_load(plot, &plan);
     plan_lay(plot, &plan);
     gone_load(&plan);
+    held_load(&plan);
     double held = 0;
-    for (uint32_t i = 0; i < lanes.held_count; i++) {
-        held += held_then(&plan, &lanes.held[i]) ? (double)lanes.held[i].mgpu / ORR_MGPU : 0;
+    for (uint32_t i = 0; i < plan.held_count; i++) {
+        held += (double)plan.held[i].mgpu / ORR_MGPU;
     }
     char what[120], clock[60], extra[320];
     (void)orr_format_clock(clock, plan.at, plot->run.origin);
@@ -495,7 +494,7 @@ void orr_plot__floor(struct orr_plot *plot)
     orr_plot__start(plot, (struct orr_plot_size){1000, 560, 100, 30, true});
     floor_notes(&plan, plot->term == ORR_PLOT_DUMB, extra, sizeof extra);
     orr_plot__title(plot, what, extra[0] != '\0' ? extra : NULL);
-    if (lanes.node_count == 0) {
+    if (lanes->node_count == 0) {
         orr_plot__nothing(plot, "there are no GPUs");
     } else if (plot->term == ORR_PLOT_DUMB) {
         floor_text(plot, &plan);
@@ -505,5 +504,5 @@ void orr_plot__floor(struct orr_plot *plot)
     orr_free(plan.gone);
     orr_free(plan.places);
     orr_free(plan.order);
-    orr_plot__lanes_close(&lanes);
+    orr_free(plan.held);
 }

@@ -41,6 +41,8 @@ struct state { /* of a node */
 
 struct fragments {
     const struct orr_plot_lanes *lanes;
+    struct orr_plot_held *more; /* what closes nodes, and what holds CPU alone */
+    uint32_t more_count, more_room;
     struct task tasks[MOST_TASKS];
     uint32_t task_count;
     struct state *states;
@@ -85,23 +87,30 @@ static void nodes_load(struct orr_plot *plot, struct fragments *all)
     }
 }
 
-static void hold(struct orr_plot_lanes *lanes, struct orr_plot_held held)
+static void hold(struct fragments *all, struct orr_plot_held held)
 {
-    lanes->held = ORR_ROOM_FOR_ONE(lanes->held, lanes->held_count, lanes->held_room);
-    lanes->held[lanes->held_count++] = held;
+    held.nodes = 1;
+    all->more = ORR_ROOM_FOR_ONE(all->more, all->more_count, all->more_room);
+    all->more[all->more_count++] = held;
+}
+
+static const struct orr_plot_held *held_at(const struct fragments *all, uint32_t index)
+{
+    const uint32_t count = all->lanes->held_count;
+    return index < count ? &all->lanes->held[index] : &all->more[index - count];
 }
 
 /* Pods without GPUs hold CPU too. */
-static void cpu_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+static void cpu_load(struct orr_plot *plot, struct fragments *all)
 {
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__cpu_held);
     while (orr_results_step(&plot->in, row)) {
-        uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
+        uint32_t node = orr_plot__lanes_node(all->lanes, sqlite3_column_int64(row, 0));
         if (node != ORR_NONE) {
-            hold(lanes, (struct orr_plot_held){.node = node,
-                                               .start = sqlite3_column_int64(row, 1),
-                                               .end = sqlite3_column_int64(row, 2),
-                                               .cpu_milli = sqlite3_column_int64(row, 3)});
+            hold(all, (struct orr_plot_held){.node = node,
+                                             .start = sqlite3_column_int64(row, 1),
+                                             .end = sqlite3_column_int64(row, 2),
+                                             .cpu_milli = sqlite3_column_int64(row, 3)});
         }
     }
 }
@@ -119,17 +128,17 @@ static void room_load(struct orr_plot *plot, struct fragments *all)
 }
 
 /* What fails, is cordoned, or is not there, is no place for pods: as if it were held. */
-static void closures_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
+static void closures_load(struct orr_plot *plot, struct fragments *all)
 {
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__absences);
     while (orr_results_step(&plot->in, row)) {
-        uint32_t node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0));
+        uint32_t node = orr_plot__lanes_node(all->lanes, sqlite3_column_int64(row, 0));
         if (node != ORR_NONE) {
-            hold(lanes,
+            hold(all,
                  (struct orr_plot_held){.node = node,
                                         .start = sqlite3_column_int64(row, 1),
                                         .end = sqlite3_column_int64(row, 2),
-                                        .mgpu = (int64_t)lanes->nodes[node].gpus * ORR_MGPU});
+                                        .mgpu = (int64_t)all->lanes->nodes[node].gpus * ORR_MGPU});
         }
     }
 }
@@ -182,7 +191,7 @@ static void state_until(struct fragments *all, uint32_t node, orr_ms now)
     orr_ms from = state->since > all->heat.from ? state->since : all->heat.from;
     orr_ms to = now < all->heat.to ? now : all->heat.to;
     if (from < to) {
-        orr_plot__heat_add(&all->heat, node, from, to, state->unusable);
+        orr_plot__heat_add(&all->heat, node, 1, from, to, state->unusable);
     }
     state->since = now;
 }
@@ -205,22 +214,25 @@ static void state_change(struct state *state, const struct orr_plot_held *held, 
 static void sweep(struct fragments *all)
 {
     const struct orr_plot_lanes *lanes = all->lanes;
-    int64_t *keys = orr_alloc(2 * (size_t)lanes->held_count + 1, sizeof *keys);
-    for (uint32_t i = 0; i < lanes->held_count; i++) {
-        keys[2 * i] = 2 * lanes->held[i].start + 1;
-        keys[2 * i + 1] = 2 * lanes->held[i].end;
+    const uint32_t count = lanes->held_count + all->more_count;
+    int64_t *keys = orr_alloc(2 * (size_t)count + 1, sizeof *keys);
+    for (uint32_t i = 0; i < count; i++) {
+        keys[2 * i] = 2 * held_at(all, i)->start + 1;
+        keys[2 * i + 1] = 2 * held_at(all, i)->end;
     }
-    uint32_t *order = orr_sort_index_by_i64(keys, 2 * lanes->held_count);
+    uint32_t *order = orr_sort_index_by_i64(keys, 2 * count);
     for (uint32_t n = 0; n < lanes->node_count; n++) {
         all->states[n].since = all->heat.from;
         state_measure(all, n);
     }
-    for (uint32_t i = 0; i < 2 * lanes->held_count; i++) {
-        const struct orr_plot_held *held = &lanes->held[order[i] / 2];
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        const struct orr_plot_held *held = held_at(all, order[i] / 2);
         bool start = order[i] % 2 == 0;
-        state_until(all, held->node, start ? held->start : held->end);
-        state_change(&all->states[held->node], held, start);
-        state_measure(all, held->node);
+        for (uint32_t n = held->node; n < held->node + held->nodes; n++) {
+            state_until(all, n, start ? held->start : held->end);
+            state_change(&all->states[n], held, start);
+            state_measure(all, n);
+        }
     }
     for (uint32_t n = 0; n < lanes->node_count; n++) {
         state_until(all, n, all->heat.to);
@@ -291,19 +303,17 @@ static void fragments_panels(struct orr_plot *plot, struct fragments *all)
 
 void orr_plot__fragmentation(struct orr_plot *plot)
 {
-    struct orr_plot_lanes lanes;
-    struct fragments all = {.lanes = &lanes};
+    struct fragments all = {.lanes = orr_plot__lanes(plot, true)};
     bool dumb = plot->term == ORR_PLOT_DUMB;
     char extra[160];
-    orr_plot__lanes_open(plot, &lanes, true);
-    closures_load(plot, &lanes);
-    cpu_load(plot, &lanes);
+    closures_load(plot, &all);
+    cpu_load(plot, &all);
     tasks_load(plot, &all);
-    orr_plot__heat_open(plot, &lanes, &all.heat);
+    orr_plot__heat_open(plot, all.lanes, &all.heat);
     orr_plot__layers_open(&all.layers, all.heat.from, all.heat.to, MOST_BUCKETS);
     (void)orr_plot__layer(&all.layers, "unusable");
     (void)orr_plot__layer(&all.layers, "usable");
-    all.states = orr_zalloc((size_t)lanes.node_count + 1, sizeof *all.states);
+    all.states = orr_zalloc((size_t)all.lanes->node_count + 1, sizeof *all.states);
     nodes_load(plot, &all);
     room_load(plot, &all);
     sweep(&all);
@@ -320,7 +330,7 @@ void orr_plot__fragmentation(struct orr_plot *plot)
         orr_plot__nothing(plot, "no job asked for GPUs");
     } else if (dumb) {
         orr_plot__time_axis(plot, all.heat.from, all.heat.to, 8, true);
-        orr_plot__heat_axis(plot, &lanes, &all.heat, 21);
+        orr_plot__heat_axis(plot, all.lanes, &all.heat, 21);
         orr_plot__heat_text(plot, &all.heat);
     } else {
         fragments_panels(plot, &all);
@@ -329,5 +339,5 @@ void orr_plot__fragmentation(struct orr_plot *plot)
     orr_free(all.refused);
     orr_plot__heat_close(&all.heat);
     orr_plot__layers_close(&all.layers);
-    orr_plot__lanes_close(&lanes);
+    orr_free(all.more);
 }

@@ -21,6 +21,8 @@
 
 struct gantt {
     const struct orr_plot_lanes *lanes;
+    struct orr_plot_held *held; /* on nodes that are drawn, a node each, by start */
+    uint32_t held_count, held_room;
     uint32_t *row;   /* of a node, or ORR_NONE for one that is not drawn */
     uint32_t *nodes; /* of a row */
     uint32_t rows;
@@ -130,8 +132,8 @@ static uint32_t boxes_within(struct gantt *gantt, orr_ms from, orr_ms to)
     uint32_t count = 0;
     gantt->from = from;
     gantt->to = to;
-    for (uint32_t i = 0; i < gantt->lanes->held_count; i++) {
-        count += inside(gantt, &gantt->lanes->held[i]) ? 1 : 0;
+    for (uint32_t i = 0; i < gantt->held_count; i++) {
+        count += inside(gantt, &gantt->held[i]) ? 1 : 0;
     }
     return count;
 }
@@ -141,9 +143,14 @@ static void choose_nodes(struct gantt *gantt, uint32_t most)
 {
     const struct orr_plot_lanes *lanes = gantt->lanes;
     int64_t *held = orr_zalloc((size_t)lanes->node_count + 1, sizeof *held);
-    for (uint32_t i = 0; i < lanes->held_count; i++) {
+    for (uint32_t i = 0; i < lanes->held_count; i++) { /* what begins and ends at a node */
         const struct orr_plot_held *one = &lanes->held[i];
-        held[one->node] -= one->mgpu * ((one->end - one->start) / 1000 + 1);
+        const int64_t each = one->mgpu * ((one->end - one->start) / 1000 + 1);
+        held[one->node] -= each;
+        held[one->node + one->nodes] += each;
+    }
+    for (uint32_t n = 1; n < lanes->node_count; n++) {
+        held[n] += held[n - 1];
     }
     uint32_t *order = orr_sort_index_by_i64(held, lanes->node_count);
     for (uint32_t i = 0; i < lanes->node_count; i++) {
@@ -157,6 +164,20 @@ static void choose_nodes(struct gantt *gantt, uint32_t most)
     }
     orr_free(order);
     orr_free(held);
+}
+
+static void keep_drawn(struct gantt *gantt)
+{
+    for (uint32_t i = 0; i < gantt->lanes->held_count; i++) {
+        const struct orr_plot_held *held = &gantt->lanes->held[i];
+        for (uint32_t r = 0; r < gantt->rows; r++) {
+            const uint32_t nth = gantt->nodes[r] - held->node;
+            if (nth < held->nodes) {
+                gantt->held = ORR_ROOM_FOR_ONE(gantt->held, gantt->held_count, gantt->held_room);
+                gantt->held[gantt->held_count++] = orr_plot__held_on(held, nth);
+            }
+        }
+    }
 }
 
 static void choose_window(struct orr_plot *plot, struct gantt *gantt)
@@ -197,8 +218,8 @@ static void box_rows(struct orr_plot *plot, const struct gantt *gantt, FILE **fi
 {
     const struct orr_plot_lanes *lanes = gantt->lanes;
     struct stack *stacks = orr_zalloc(lanes->node_count, sizeof *stacks);
-    for (uint32_t i = 0; i < lanes->held_count; i++) {
-        const struct orr_plot_held *held = &lanes->held[i];
+    for (uint32_t i = 0; i < gantt->held_count; i++) {
+        const struct orr_plot_held *held = &gantt->held[i];
         if (!inside(gantt, held)) {
             continue;
         }
@@ -382,12 +403,11 @@ static void letters_plot(struct orr_plot *plot, const struct gantt *gantt)
 {
     enum { LETTERS = ORR_PLOT_LETTERS };
     const uint32_t columns = orr_plot__map_columns();
-    const struct orr_plot_lanes *lanes = gantt->lanes;
     double width = (double)(gantt->to - gantt->from) / columns;
     double *held = orr_zalloc((size_t)gantt->rows * columns * LETTERS, sizeof *held);
     double *gone = gone_by_column(gantt, columns);
-    for (uint32_t i = 0; i < lanes->held_count; i++) {
-        const struct orr_plot_held *one = &lanes->held[i];
+    for (uint32_t i = 0; i < gantt->held_count; i++) {
+        const struct orr_plot_held *one = &gantt->held[i];
         for (uint32_t c = 0; inside(gantt, one) && c < columns; c++) {
             double low = (double)gantt->from + c * width, high = low + width;
             low = low > (double)one->start ? low : (double)one->start;
@@ -471,13 +491,13 @@ static void gantt_notes(const struct gantt *gantt, bool dumb, char *text, size_t
 
 void orr_plot__gantt(struct orr_plot *plot)
 {
-    struct orr_plot_lanes lanes;
+    const struct orr_plot_lanes *lanes = orr_plot__lanes(plot, false);
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__lanes_open(plot, &lanes, false);
-    struct gantt gantt = {.lanes = &lanes, .slots = orr_plot__slots(plot, 10)};
-    gantt.row = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.row);
-    gantt.nodes = orr_alloc((size_t)lanes.node_count + 1, sizeof *gantt.nodes);
+    struct gantt gantt = {.lanes = lanes, .slots = orr_plot__slots(plot, 10)};
+    gantt.row = orr_alloc((size_t)lanes->node_count + 1, sizeof *gantt.row);
+    gantt.nodes = orr_alloc((size_t)lanes->node_count + 1, sizeof *gantt.nodes);
     choose_nodes(&gantt, dumb ? 20 : MOST_NODES);
+    keep_drawn(&gantt);
     choose_window(plot, &gantt);
     fit_rows(&gantt);
     char extra[240];
@@ -495,12 +515,12 @@ void orr_plot__gantt(struct orr_plot *plot)
         } else {
             orr_plot__legend(plot, "queue",
                              gantt.slots.count + 2 + (gaps_within(&gantt) > 0 ? 1 : 0) +
-                                 (lanes.profiles != NULL ? 1 : 0),
+                                 (lanes->profiles != NULL ? 1 : 0),
                              orr_plot__slots_letters(plot, gantt.slots), false);
             boxes_plot(plot, &gantt);
         }
     }
     orr_free(gantt.row);
     orr_free(gantt.nodes);
-    orr_plot__lanes_close(&lanes);
+    orr_free(gantt.held);
 }

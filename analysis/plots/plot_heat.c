@@ -15,15 +15,15 @@ static orr_ms column_start(const struct orr_plot_heat *heat, uint32_t column)
     return heat->from + (heat->to - heat->from) * (orr_ms)column / (orr_ms)heat->columns;
 }
 
-static void add_to(double *cells, const struct orr_plot_heat *heat, uint32_t node, orr_ms from,
-                   orr_ms to, double mgpu)
+static void add_to(double *cells, const struct orr_plot_heat *heat, uint32_t picture_row,
+                   orr_ms from, orr_ms to, double mgpu)
 {
     orr_ms start = from > heat->from ? from : heat->from;
     orr_ms end = to < heat->to ? to : heat->to;
     if (start >= end) {
         return;
     }
-    double *row = cells + (size_t)(node / heat->per_row) * heat->columns;
+    double *row = cells + (size_t)picture_row * heat->columns;
     double width = (double)(heat->to - heat->from) / heat->columns;
     uint32_t column = (uint32_t)((double)(start - heat->from) / width);
     column = column > 0 ? column - 1 : 0;
@@ -37,10 +37,15 @@ static void add_to(double *cells, const struct orr_plot_heat *heat, uint32_t nod
     }
 }
 
-void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, orr_ms from, orr_ms to,
-                        double mgpu)
+void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, uint32_t nodes, orr_ms from,
+                        orr_ms to, double mgpu)
 {
-    add_to(heat->cells, heat, node, from, to, mgpu);
+    for (uint32_t last = node + nodes; node < last;) {
+        const uint32_t row = node / heat->per_row, row_end = (row + 1) * heat->per_row;
+        const uint32_t end = row_end < last ? row_end : last;
+        add_to(heat->cells, heat, row, from, to, mgpu * (end - node));
+        node = end;
+    }
 }
 
 bool orr_plot__heat_gaps(struct orr_plot_heat *heat, const struct orr_plot_lanes *lanes)
@@ -49,7 +54,7 @@ bool orr_plot__heat_gaps(struct orr_plot_heat *heat, const struct orr_plot_lanes
     heat->away = orr_zalloc((size_t)heat->rows * heat->columns + 1, sizeof *heat->away);
     for (uint32_t i = 0; i < lanes->gap_count; i++) {
         const struct orr_plot_gap gap = orr_plot__lanes_gap(lanes, i, until);
-        add_to(heat->away, heat, gap.node, gap.from, gap.to,
+        add_to(heat->away, heat, gap.node / heat->per_row, gap.from, gap.to,
                (double)lanes->nodes[gap.node].gpus * ORR_MGPU);
     }
     orr_free(until);

@@ -71,6 +71,8 @@ struct orr_plot {
     const char *label;
     uint32_t among;
     struct orr_plot_series *series; /* plot_table.c: of the figure before; NULL: none yet */
+    /* plot_lanes.c: all, and of devices alone where that is another; NULL: no figure asked yet */
+    struct orr_plot_lanes *lanes, *device_lanes;
 };
 
 /* plot.c: the terminal of that name, svg for NULL; ORR_USAGE. */
@@ -454,12 +456,13 @@ struct orr_plot_node {
     uint32_t gpus, devices; /* devices: of gpus; the others are what its MIG instances count */
     uint32_t foreign; /* devices before these, which are in none of them: of another scheduler */
 };
-struct orr_plot_held {
+struct orr_plot_held { /* of each of its nodes */
     orr_ms start, end;
     int64_t job;
     int64_t mgpu, cpu_milli;
     uint64_t devices; /* 0: not counted one by one */
-    uint32_t node;    /* index */
+    uint32_t node;    /* index of the first one */
+    uint32_t nodes;   /* that follow each other */
     uint32_t rank;    /* of the queue */
     uint32_t cell;    /* of a MIG instance: its first GPU of the node, behind all devices; else 0 */
     bool instance;    /* it is one MIG instance: a placement of several is as many */
@@ -477,9 +480,19 @@ struct orr_plot_lanes {
     uint32_t node_count, node_room, held_count, held_room, gap_count, gap_room;
 };
 /* Which instance of a profile a job has is not in the results: the first that is free.
- * `devices_only`: of nodes with devices; what holds MIG instances holds no more than its CPU. */
-void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool devices_only);
-void orr_plot__lanes_close(struct orr_plot_lanes *lanes);
+ * `devices_only`: of nodes with devices; what holds MIG instances holds no more than its CPU. Read
+ * once for all figures of the run, and borrowed. */
+const struct orr_plot_lanes *orr_plot__lanes(struct orr_plot *plot, bool devices_only);
+/* What figures read of it is kept until this. */
+void orr_plot__lanes_close(struct orr_plot *plot);
+/* What is held on one of the nodes alone, counted from the first. */
+static inline struct orr_plot_held orr_plot__held_on(const struct orr_plot_held *held, uint32_t nth)
+{
+    struct orr_plot_held one = *held;
+    one.node += nth;
+    one.nodes = 1;
+    return one;
+}
 /* The part of a gap that is in no earlier one of its node. `until`: of each node, 0 at the start.
  */
 struct orr_plot_gap orr_plot__lanes_gap(const struct orr_plot_lanes *lanes, uint32_t gap,
@@ -498,8 +511,9 @@ struct orr_plot_heat {
 void orr_plot__heat_open(struct orr_plot *plot, const struct orr_plot_lanes *lanes,
                          struct orr_plot_heat *heat);
 void orr_plot__heat_close(struct orr_plot_heat *heat);
-void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, orr_ms from, orr_ms to,
-                        double mgpu);
+/* `mgpu` on each of `nodes` nodes from `node` on. */
+void orr_plot__heat_add(struct orr_plot_heat *heat, uint32_t node, uint32_t nodes, orr_ms from,
+                        orr_ms to, double mgpu);
 /* Cells in which nothing is held and most GPUs are down or away are drawn as such from now on.
  * True: there are nodes that are. */
 bool orr_plot__heat_gaps(struct orr_plot_heat *heat, const struct orr_plot_lanes *lanes);

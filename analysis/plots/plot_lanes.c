@@ -7,21 +7,25 @@
 
 #define MOST_CELLS 1024 /* GPUs of a node that are looked at */
 
-uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id)
+/* Index of the first node whose id is not less. */
+static uint32_t node_from(const struct orr_plot_lanes *lanes, int64_t id)
 {
     uint32_t low = 0, high = lanes->node_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (lanes->nodes[middle].id == id) {
-            return middle;
-        }
         if (lanes->nodes[middle].id < id) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return ORR_NONE;
+    return low;
+}
+
+uint32_t orr_plot__lanes_node(const struct orr_plot_lanes *lanes, int64_t id)
+{
+    const uint32_t at = node_from(lanes, id);
+    return at < lanes->node_count && lanes->nodes[at].id == id ? at : ORR_NONE;
 }
 
 static void gaps_load(struct orr_plot *plot, struct orr_plot_lanes *lanes)
@@ -144,46 +148,80 @@ static void nodes_load(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool
     }
 }
 
-void orr_plot__lanes_open(struct orr_plot *plot, struct orr_plot_lanes *lanes, bool devices_only)
+/* Nodes of one row of the query that hide as many devices each. */
+static void held_take(struct orr_plot_lanes *lanes, const struct cuts *cuts, sqlite3_stmt *row,
+                      bool devices_only, struct orr_plot_held held)
 {
-    struct cuts cuts = {0};
-    *lanes = (struct orr_plot_lanes){0};
-    nodes_load(plot, lanes, devices_only);
-    gaps_load(plot, lanes);
-    lanes->profiles = profiles_of(plot);
-    cuts_load(plot, lanes, &cuts);
+    const uint32_t instances = (uint32_t)sqlite3_column_int64(row, 9);
+    const char *profile = (const char *)sqlite3_column_text(row, 10);
+    const uint32_t foreign = lanes->nodes[held.node].foreign;
+    held.devices = foreign < 64 ? held.devices >> foreign : 0;
+    if (instances == 0) {
+        held_add(lanes, &held);
+    } else if (devices_only) {
+        held.mgpu = 0;
+        held_add(lanes, &held);
+    } else {
+        for (uint32_t n = 0; n < held.nodes; n++) {
+            const struct orr_plot_held one = orr_plot__held_on(&held, n);
+            instances_add(lanes, cut_find(cuts, one.node, profile), instances, one);
+        }
+    }
+}
+
+static void held_load(struct orr_plot *plot, struct orr_plot_lanes *lanes, const struct cuts *cuts,
+                      bool devices_only)
+{
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__lanes);
     while (orr_results_step(&plot->in, row)) {
+        const int64_t first = sqlite3_column_int64(row, 0);
+        const uint32_t end = node_from(lanes, first + sqlite3_column_int64(row, 11));
         struct orr_plot_held held = {
-            .node = orr_plot__lanes_node(lanes, sqlite3_column_int64(row, 0)),
+            .node = node_from(lanes, first),
             .start = sqlite3_column_int64(row, 1),
             .end = sqlite3_column_int64(row, 2),
             .mgpu = sqlite3_column_int64(row, 3),
-            .devices = (uint64_t)sqlite3_column_int64(row, 4),
             .rank = orr_plot__rank(plot, sqlite3_column_int64(row, 5)),
             .cut = sqlite3_column_int(row, 6) != 0,
             .job = sqlite3_column_int64(row, 7),
             .cpu_milli = sqlite3_column_int64(row, 8),
         };
-        const uint32_t instances = (uint32_t)sqlite3_column_int64(row, 9);
-        if (held.node == ORR_NONE || held.rank == ORR_NONE || held.mgpu <= 0 ||
-            held.end <= held.start) {
+        if (held.rank == ORR_NONE || held.mgpu <= 0 || held.end <= held.start) {
             continue;
         }
-        const uint32_t foreign = lanes->nodes[held.node].foreign;
-        held.devices = foreign < 64 ? held.devices >> foreign : 0;
-        if (instances == 0) {
-            held_add(lanes, &held);
-        } else if (devices_only) {
-            held.mgpu = 0;
-            held_add(lanes, &held);
-        } else {
-            instances_add(lanes,
-                          cut_find(&cuts, held.node, (const char *)sqlite3_column_text(row, 10)),
-                          instances, held);
+        for (; held.node < end; held.node += held.nodes) {
+            const struct orr_plot_node *node = &lanes->nodes[held.node];
+            held.nodes = 1;
+            while (held.node + held.nodes < end && node[held.nodes].foreign == node->foreign) {
+                held.nodes++;
+            }
+            held.devices = (uint64_t)sqlite3_column_int64(row, 4);
+            held_take(lanes, cuts, row, devices_only, held);
         }
     }
+}
+
+static struct orr_plot_lanes *lanes_load(struct orr_plot *plot, const char *profiles,
+                                         bool devices_only)
+{
+    struct orr_plot_lanes *lanes = orr_zalloc(1, sizeof *lanes);
+    struct cuts cuts = {0};
+    lanes->profiles = profiles;
+    nodes_load(plot, lanes, devices_only);
+    gaps_load(plot, lanes);
+    cuts_load(plot, lanes, &cuts);
+    held_load(plot, lanes, &cuts, devices_only);
     cuts_close(&cuts);
+    return lanes;
+}
+
+const struct orr_plot_lanes *orr_plot__lanes(struct orr_plot *plot, bool devices_only)
+{
+    const char *profiles = profiles_of(plot);
+    devices_only = devices_only && profiles != NULL;
+    struct orr_plot_lanes **kept = devices_only ? &plot->device_lanes : &plot->lanes;
+    *kept = *kept == NULL ? lanes_load(plot, profiles, devices_only) : *kept;
+    return *kept;
 }
 
 struct orr_plot_gap orr_plot__lanes_gap(const struct orr_plot_lanes *lanes, uint32_t gap,
@@ -197,9 +235,19 @@ struct orr_plot_gap orr_plot__lanes_gap(const struct orr_plot_lanes *lanes, uint
     return one;
 }
 
-void orr_plot__lanes_close(struct orr_plot_lanes *lanes)
+static void lanes_free(struct orr_plot_lanes **lanes)
 {
-    orr_free(lanes->nodes);
-    orr_free(lanes->held);
-    orr_free(lanes->gaps);
+    if (*lanes != NULL) {
+        orr_free((*lanes)->nodes);
+        orr_free((*lanes)->held);
+        orr_free((*lanes)->gaps);
+        orr_free(*lanes);
+        *lanes = NULL;
+    }
+}
+
+void orr_plot__lanes_close(struct orr_plot *plot)
+{
+    lanes_free(&plot->lanes);
+    lanes_free(&plot->device_lanes);
 }

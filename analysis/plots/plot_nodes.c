@@ -4,16 +4,16 @@
 
 void orr_plot__nodes(struct orr_plot *plot)
 {
-    struct orr_plot_lanes lanes;
+    const struct orr_plot_lanes *lanes = orr_plot__lanes(plot, false);
     struct orr_plot_heat heat;
     bool dumb = plot->term == ORR_PLOT_DUMB;
-    orr_plot__lanes_open(plot, &lanes, false);
-    orr_plot__heat_open(plot, &lanes, &heat);
-    for (uint32_t i = 0; i < lanes.held_count; i++) {
-        const struct orr_plot_held *held = &lanes.held[i];
-        orr_plot__heat_add(&heat, held->node, held->start, held->end, (double)held->mgpu);
+    orr_plot__heat_open(plot, lanes, &heat);
+    for (uint32_t i = 0; i < lanes->held_count; i++) {
+        const struct orr_plot_held *held = &lanes->held[i];
+        orr_plot__heat_add(&heat, held->node, held->nodes, held->start, held->end,
+                           (double)held->mgpu);
     }
-    const bool away = orr_plot__heat_gaps(&heat, &lanes);
+    const bool away = orr_plot__heat_gaps(&heat, lanes);
     orr_plot__heat_percent(&heat);
     orr_plot__start(plot, (struct orr_plot_size){900, heat.rows > 40 ? 620 : 500, 100, 30, false});
     orr_plot__means_over(plot, (heat.to - heat.from + heat.columns - 1) / heat.columns, NULL);
@@ -21,11 +21,11 @@ void orr_plot__nodes(struct orr_plot *plot)
                     !away  ? NULL
                     : dumb ? "x: down or away"
                            : "grey: down or away");
-    if (heat.rows == 0 || lanes.held_count == 0) {
+    if (heat.rows == 0 || lanes->held_count == 0) {
         orr_plot__nothing(plot, "no job started");
     } else {
         orr_plot__time_axis(plot, heat.from, heat.to, orr_plot__narrow(plot) ? 4 : 8, true);
-        orr_plot__heat_axis(plot, &lanes, &heat, 21);
+        orr_plot__heat_axis(plot, lanes, &heat, 21);
         if (dumb) {
             orr_plot__heat_text(plot, &heat);
         } else {
@@ -38,5 +38,4 @@ void orr_plot__nodes(struct orr_plot *plot)
         }
     }
     orr_plot__heat_close(&heat);
-    orr_plot__lanes_close(&lanes);
 }

@@ -158,8 +158,8 @@ ORDER BY g.from_ms, g.node;
 
 -- name: lanes
 SELECT p.node, p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, p.devices, j.queue, a.job IS NOT NULL, p.job,
-  p.pods * k.cpu_milli, coalesce(p.pods * k.instances, 0), k.mig_profile
-FROM v_placements AS p
+  p.pods * k.cpu_milli, coalesce(p.pods * k.instances, 0), k.mig_profile, p.nodes
+FROM v_ranges AS p
 JOIN job AS j ON j.id = p.job
 CROSS JOIN run AS r
 LEFT JOIN ask AS k ON k.shape = j.shape AND k.nr = p.ask
@@ -196,7 +196,7 @@ SELECT max(at_ms) FROM room;
 
 -- name: series_table
 SELECT (s.at_ms - ?1) / ?2, s.queue, sum(s.allocated_mgpu * s.ms) / 1000.0,
-  sum(s.pending_mgpu * s.ms) / 1000.0, 0, 0, sum(s.share_mgpu * s.ms) / 1000.0,
+  sum(s.pending_mgpu * 1.0 * s.ms) / 1000.0, 0, 0, sum(s.share_mgpu * s.ms) / 1000.0,
   sum(s.policy_share_mgpu * s.ms) / 1000.0, sum(max(0, s.allocated_mgpu - s.share_mgpu) * s.ms) / 1000.0,
   sum(max(0, s.share_mgpu - s.allocated_mgpu) * s.ms) / 1000.0,
   0, 0, sum(max(0, o.gpu_quota) * s.ms)
@@ -233,7 +233,7 @@ SELECT id, name FROM kind;
 
 -- name: pieces
 SELECT p.start_ms, coalesce(p.end_ms, r.end_ms), p.mgpu, 0, 0, 0
-FROM v_placements AS p
+FROM v_holdings AS p
 CROSS JOIN run AS r
 UNION ALL
 SELECT p.from_ms, coalesce(p.to_ms, r.end_ms), 0, p.mgpu, 0, 0
@@ -247,8 +247,8 @@ JOIN v_job_gpus AS n ON n.node = o.node
 CROSS JOIN run AS r
 UNION ALL -- of one that is cordoned, what nobody holds
 SELECT max(p.start_ms, c.from_ms), min(coalesce(p.end_ms, r.end_ms), coalesce(c.to_ms, r.end_ms)), 0, 0, -p.mgpu, 0
-FROM cordon AS c
-JOIN v_placements AS p ON p.node = c.node AND p.start_ms < coalesce(c.to_ms, 9e18) AND coalesce(p.end_ms, 9e18) > c.from_ms
+FROM cordon AS c -- first: mostly there is none
+CROSS JOIN v_placements AS p ON p.node = c.node AND p.start_ms < coalesce(c.to_ms, 9e18) AND coalesce(p.end_ms, 9e18) > c.from_ms
 CROSS JOIN run AS r
 UNION ALL
 SELECT a.from_ms, coalesce(a.to_ms, r.end_ms), 0, 0, 0, n.gpus * 1000
@@ -277,12 +277,12 @@ WITH s AS (
     SELECT k.job AS job,
       k.part * total(p.mgpu * 1.0 * max(0, min(coalesce(p.end_ms, r.end_ms), ?2) - max(p.start_ms, ?1))) AS idle
     FROM k
-    JOIN v_placements AS p ON p.job = k.job
+    JOIN v_holdings AS p ON p.job = k.job
     CROSS JOIN run AS r
     GROUP BY k.job),
   p AS (
     SELECT job, sum(mgpu) AS mgpu
-    FROM v_placements
+    FROM v_holdings
     WHERE start_ms < ?1 AND coalesce(end_ms, 9e18) > ?1 AND NOT ?3
     GROUP BY job),
   b AS (

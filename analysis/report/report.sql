@@ -216,10 +216,10 @@ WITH one AS (
     LEFT JOIN v_wanted AS n ON n.job = i.job AND n.from_ms < i.to_ms AND n.to_ms > i.from_ms
     WHERE w.enter_ms >= r.window_start_ms AND NOT w.never)
 SELECT reason, words AS "in words", count(DISTINCT job) AS jobs, sum(ms) / 1000.0 AS "all jobs together s",
-  sum(ms * mgpu) / 3.6e9 AS "GPU-hours waited"
+  total(ms * 1.0 * mgpu) / 3.6e9 AS "GPU-hours waited"
 FROM one
 GROUP BY words
-ORDER BY sum(ms * mgpu) DESC;
+ORDER BY 5 DESC;
 
 -- name: metric
 SELECT value, at_least
@@ -294,8 +294,9 @@ FROM eviction
 WHERE whole;
 
 -- name: used_gpu_h
-SELECT cast(sum(gpu_h) * 1000 AS INTEGER)
-FROM v_node_use;
+SELECT cast(total(p.mgpu * 1.0 * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000.0 AS INTEGER)
+FROM v_holdings AS p
+CROSS JOIN run AS r;
 
 -- name: lost_pods
 SELECT cast(coalesce(max(value), 0) AS INTEGER)
@@ -431,8 +432,8 @@ WITH m AS (
   FROM m
   WHERE name = 'share_mean'
   GROUP BY queue), h AS (
-  SELECT j.queue AS queue, sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h,
-    sum(p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms) - max(p.start_ms, r.window_start_ms)))
+  SELECT j.queue AS queue, total(p.mgpu * 1.0 * (coalesce(p.end_ms, r.end_ms) - p.start_ms)) / 3600000000.0 AS gpu_h,
+    total(p.mgpu * 1.0 * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms) - max(p.start_ms, r.window_start_ms)))
       / 1000.0 / nullif(r.window_end_ms - r.window_start_ms, 0) AS held
   FROM v_holdings AS p
   JOIN job AS j ON j.id = p.job

@@ -18,11 +18,17 @@ UNION ALL
 SELECT p.job, p.nr, coalesce(n.id, p.node), p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms, p.ask
 FROM placement AS p LEFT JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1;
 
+CREATE VIEW v_ranges AS
+-- As v_placements, with one row for what is alike on `nodes` nodes that follow each other from `node` on: pods, mgpu
+-- and devices are those of each.
+SELECT id AS job, attempts AS nr, node, 1 AS nodes, pods, mgpu, devices, last_start_ms AS start_ms, end_ms, 0 AS ask
+FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
+UNION ALL
+SELECT job, nr, node, nodes, pods, mgpu, devices, start_ms, end_ms, ask FROM placement;
+
 CREATE VIEW v_holdings AS
 -- What jobs (ids) held in all, on all nodes of a gang together, for sums that need no row a node; else as v_placements.
-SELECT id AS job, mgpu, last_start_ms AS start_ms, end_ms FROM job WHERE node IS NOT NULL AND start_ms IS NOT NULL
-UNION ALL
-SELECT job, mgpu * nodes, start_ms, end_ms FROM placement;
+SELECT job, mgpu * nodes AS mgpu, start_ms, end_ms FROM v_ranges;
 
 CREATE VIEW v_typical AS
 -- The most frequent kinds of pod that together make 95 % of the pods of the trace: what fragmentation
@@ -237,11 +243,23 @@ WHERE l.from_ms < min(l.to_ms, coalesce(j.end_ms, r.end_ms));
 CREATE VIEW v_node_use AS
 -- One row a node. gpu_h: GPU-hours held over the whole run; window_use: share of its GPUs for jobs that was
 -- held within the window of run, while it was part of the cluster (NULL: no GPUs, or not at all).
-WITH held(node, placements, mgpu_ms, window_mgpu_ms) AS (
-  SELECT p.node, count(*), sum(p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms)),
-         sum(p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms)
-                             - max(p.start_ms, r.window_start_ms)))
-  FROM v_placements AS p CROSS JOIN run AS r GROUP BY p.node
+WITH range AS (
+  SELECT p.node AS node, p.node + p.nodes AS past, p.mgpu * (coalesce(p.end_ms, r.end_ms) - p.start_ms) AS mgpu_ms,
+         p.mgpu * max(0, min(coalesce(p.end_ms, r.end_ms), r.window_end_ms)
+                         - max(p.start_ms, r.window_start_ms)) AS window_mgpu_ms
+  FROM v_ranges AS p CROSS JOIN run AS r
+),
+edge(node, placements, mgpu_ms, window_mgpu_ms) AS ( -- what is added at the first node of a range, and taken off behind its last
+  SELECT node, 1, mgpu_ms, window_mgpu_ms FROM range
+  UNION ALL SELECT past, -1, -mgpu_ms, -window_mgpu_ms FROM range
+  UNION ALL SELECT id, 0, 0, 0 FROM node
+),
+step(node, placements, mgpu_ms, window_mgpu_ms) AS (
+  SELECT node, sum(placements), sum(mgpu_ms), sum(window_mgpu_ms) FROM edge GROUP BY node
+),
+held(node, placements, mgpu_ms, window_mgpu_ms) AS (
+  SELECT node, sum(placements) OVER w, sum(mgpu_ms) OVER w, sum(window_mgpu_ms) OVER w
+  FROM step WINDOW w AS (ORDER BY node ROWS UNBOUNDED PRECEDING)
 ),
 gone(node, ms) AS (
   SELECT a.node, sum(max(0, min(coalesce(a.to_ms, r.window_end_ms), r.window_end_ms)

@@ -133,6 +133,19 @@ static void node_use__is_cut_to_the_window(void **state)
            "n0001|8|3|0.062222|0.28\nn0002|8|3|0.091319|0.3484375\ncpu|0|0|0.0|\n");
 }
 
+/* What a gang holds on nodes that follow each other is one row, and counts on each of them. */
+static void node_use__knows_ranges_of_nodes(void **state)
+{
+    fixture_exec(*state, "INSERT INTO placement VALUES(5,9,0,2,1,1000,1,0,3600000,0)");
+    expect(state, "SELECT node, placements, round(gpu_h, 6) FROM v_node_use",
+           "n0001|4|1.062222\nn0002|4|1.091319\ncpu|0|0.0\n");
+    expect(state, "SELECT node, nodes, mgpu FROM v_ranges WHERE nr = 9", "0|2|1000\n");
+    expect(state, "SELECT node, mgpu FROM v_placements WHERE nr = 9 ORDER BY 1",
+           "0|1000\n1|1000\n");
+    expect(state, "SELECT mgpu FROM v_holdings WHERE end_ms = 3600000", "2000\n");
+    fixture_exec(*state, "DELETE FROM placement WHERE nr = 9");
+}
+
 static void wait_cdf__counts_jobs_that_never_started(void **state)
 {
     expect(state, "SELECT * FROM v_wait_cdf WHERE scope = 'all'",
@@ -306,6 +319,7 @@ int main(void)
         cmocka_unit_test(queue_depth__counts_what_waits),
         cmocka_unit_test(replicas__tell_what_was_wanted_and_had),
         cmocka_unit_test(node_use__is_cut_to_the_window),
+        cmocka_unit_test(node_use__knows_ranges_of_nodes),
         cmocka_unit_test(wait_cdf__counts_jobs_that_never_started),
         cmocka_unit_test(reason_intervals__end_at_the_start_or_the_end_of_the_run),
         cmocka_unit_test(queues__have_quantiles_by_nearest_rank),
