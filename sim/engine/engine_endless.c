@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include <orrery/base/text.h>
+#include <orrery/sim/account.h>
 #include <orrery/sim/never.h>
 
 /* Far more than any run that ends has between two ends of jobs. */
@@ -164,6 +165,43 @@ bool orr_engine__is_stuck(struct engine *engine)
            orr_engine__recurs(engine) || goes_round(engine, parties_of(engine->world));
 }
 
+/* The book of a job counts 64 bits of mGPU x ms: so much, and graces and pauses beside it. */
+static const int64_t most_mgpu_ms = INT64_MAX / 64 * 63;
+
+static double held_mgpu_ms(const struct engine *engine, uint32_t job)
+{
+    double sum = 0;
+    for (uint32_t p = 0; p < engine->ledger->placement_count; p++) {
+        const struct orr_placement *placement = &engine->ledger->placements[p];
+        if (placement->job == job) {
+            sum += (double)orr_placement_held(engine->run, placement, placement->since_ms,
+                                              engine->view.now);
+        }
+    }
+    return sum;
+}
+
+/* Do its earlier attempts and the one that would end then hold more than can be counted? Nobody
+ * holds more than all it asks since it came. */
+static bool is_spent(const struct engine *engine, uint32_t job, orr_ms end_ms)
+{
+    if (end_ms == ORR_MS_NEVER || engine->ledger->jobs[job].attempts < 2) {
+        return false;
+    }
+    const struct orr_job_spec *spec = &engine->world->specs[job];
+    const double mgpu = (double)engine->world->shapes.shapes[spec->shape].gpus_mgpu;
+    const double next = mgpu * (double)(end_ms - engine->view.now);
+    return mgpu * (double)(end_ms - spec->submit_ms) > (double)most_mgpu_ms &&
+           held_mgpu_ms(engine, job) + next > (double)most_mgpu_ms;
+}
+
+void orr_engine__note_worn(struct engine *engine, uint32_t job, orr_ms end_ms)
+{
+    if (engine->ledger->jobs[job].attempts == UINT16_MAX || is_spent(engine, job, end_ms)) {
+        engine->worn_job = job;
+    }
+}
+
 bool orr_engine__is_worn(const struct engine *engine)
 {
     return engine->worn_job != ORR_NONE;
@@ -174,6 +212,18 @@ bool orr_engine__is_worn(const struct engine *engine)
 enum orr_status orr_engine__refuse_worn(const struct engine *engine, struct orr_err *err)
 {
     char name[120];
+    if (engine->ledger->jobs[engine->worn_job].attempts < UINT16_MAX) {
+        const double mgpu_ms_of_hour = ORR_MGPU * 3600000.0;
+        return orr_fail(
+            err, ORR_SCENARIO,
+            "attempts of job %.80s held %.3g GPU-hours, and with the one that begins more than "
+            "%.3g, "
+            "as much as a run counts of one job; give it checkpoints, or the scenario a shorter "
+            "horizon",
+            orr_world_job_name(engine->world, engine->worn_job, name, sizeof name),
+            held_mgpu_ms(engine, engine->worn_job) / mgpu_ms_of_hour,
+            (double)most_mgpu_ms / mgpu_ms_of_hour);
+    }
     return orr_fail(err, ORR_SCENARIO,
                     "job %.80s was started %u times, as often as a run counts; give the scenario a "
                     "shorter horizon, or what evicts the job more time",

@@ -123,7 +123,7 @@ struct engine {
     orr_ms instant_ms;                  /* the last one, for counting distinct times */
     struct engine_endless endless;
     struct engine_recur recur;
-    uint32_t worn_job;       /* started as often as a job can be; ORR_NONE */
+    uint32_t worn_job;       /* that cannot be started again; ORR_NONE: none */
     uint64_t untimed_cycles; /* a cycle is timed if its number has none of these bits */
     bool has_shares;         /* some of those that follow */
     /* of a resource, per queue: the policy's fair shares as recorded, then as reported; NULL: none
@@ -162,7 +162,9 @@ void orr_engine__recur_forget(struct engine *engine);
 bool orr_engine__is_hopeless(struct engine *engine);
 /* ORR_SCENARIO: says what keeps it from ending. */
 enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
-/* Some job was started as often as its state can count. */
+/* Some job was started as often as its state can count, or its attempts hold more GPU time than one
+ * job's book has room for. */
+void orr_engine__note_worn(struct engine *engine, uint32_t job, orr_ms end_ms); /* as it starts */
 bool orr_engine__is_worn(const struct engine *engine);
 enum orr_status orr_engine__refuse_worn(const struct engine *engine, struct orr_err *err);
 

@@ -539,14 +539,14 @@ void orr_engine__plan_anew(struct engine *engine, uint32_t job)
 static void start(struct engine *engine, uint32_t job, orr_ms delay)
 {
     plan_limit(engine, job);
-    engine->worn_job = engine->ledger->jobs[job].attempts == UINT16_MAX ? job : engine->worn_job;
-    if (engine->exec == NULL) {
-        plan_finish(engine, job, engine->view.now + engine->world->specs[job].work_ms);
-    } else {
+    orr_ms end = engine->view.now + engine->world->specs[job].work_ms;
+    if (engine->exec != NULL) {
         (void)orr_exec_change(engine->exec, job, engine->view.now, ORR_CAUSE_NONE);
         orr_exec_bind(engine->exec, job, engine->view.now + delay);
-        plan_finish(engine, job, orr_exec_finish_ms(engine->exec, job));
+        end = orr_exec_finish_ms(engine->exec, job);
     }
+    plan_finish(engine, job, end);
+    orr_engine__note_worn(engine, job, end);
 }
 
 /* Jobs beside which others came or went have another rate from now on. */
