@@ -116,4 +116,9 @@ struct orr_point_options *orr_study__replicas(struct orr_arena *arena,
                                               const char *const *sets, uint32_t set_count,
                                               uint64_t seed, uint32_t count);
 
+/* unheeded_shares.c: jobs of queues that may use fewer GPUs of the shard than it has, whatever fair
+ * shares the oracle divides. */
+void orr_study__say_shares(const struct orr_world *world, uint32_t shard,
+                           const struct orr_policy *policy, orr_say_fn *say, void *context);
+
 #endif
