@@ -108,9 +108,10 @@ void orr_policy_unheeded(const struct orr_policy *policy, const void *params,
     }
 }
 
-bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_shape *shape)
+bool orr_policy_starts_least(const struct orr_policy *policy, const void *params,
+                             const struct orr_shape *shape)
 {
-    return HAS(policy, starts_least) && policy->starts_least(shape);
+    return HAS(policy, starts_least) && policy->starts_least(params, shape);
 }
 
 uint32_t orr_policy_narrows(const struct orr_policy *policy, void *state,

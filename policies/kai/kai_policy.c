@@ -653,8 +653,9 @@ static uint32_t kai_laws(const void *params)
 }
 
 /* Its tasks beyond their minima are asked for one by one. */
-static bool kai_starts_least(const struct orr_shape *shape)
+static bool kai_starts_least(const void *params, const struct orr_shape *shape)
 {
+    (void)params;
     (void)shape;
     return true;
 }

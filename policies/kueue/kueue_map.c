@@ -401,8 +401,9 @@ void orr_kueue__amounts(const struct orr_view *view, const struct orr_request *r
     amounts[ORR_SHARE_MEMORY] = request->mem_bytes > 0 ? request->mem_bytes : ORR_KUEUE_NOT_ASKED;
 }
 
-bool orr_kueue__starts_least(const struct orr_shape *shape)
+bool orr_kueue__starts_least(const void *params, const struct orr_shape *shape)
 {
+    (void)params;
     return shape->group_count == 1;
 }
 
@@ -429,7 +430,7 @@ const struct orr_kueue_pod_set *orr_kueue__sets_of(struct kueue_run *run,
         sets[g].term_count = sets[g].terms != NULL;
         orr_kueue__ask_places(run, view, is, g, &sets[g]);
     }
-    if (orr_kueue__starts_least(is) && is->min_tasks < is->tasks) {
+    if (is->group_count == 1 && is->min_tasks < is->tasks) {
         sets[0].min_count = is->min_tasks;
     }
     run->sets[shape] = sets;

@@ -159,15 +159,16 @@ static bool stays(const struct orr_view *view, uint32_t job)
 }
 
 /* Any number of its pods from the gang on may run. */
-static bool starts_least(const struct orr_shape *shape)
+static bool starts_least(const void *params, const struct orr_shape *shape)
 {
+    (void)params;
     return shape->group_count == 1 && shape->set_count == 0 && !orr_shape_is_bound(shape);
 }
 
 static bool is_elastic(const struct orr_view *view, uint32_t job)
 {
     const struct orr_shape *shape = shape_of(view, job);
-    return shape->min_tasks < shape->tasks && starts_least(shape);
+    return shape->min_tasks < shape->tasks && starts_least(NULL, shape);
 }
 
 static uint32_t fewest_pods(const struct orr_view *view, uint32_t job)

@@ -10,6 +10,7 @@
 struct orr_never_parts {
     const struct orr_world *world;
     const struct orr_policy *policy;
+    const void *params;      /* of it */
     int64_t guaranteed_from; /* jobs of a lower priority may have any cells (opportunistic) */
     struct orr_ledger *ledger;
     struct orr_placer *placer;
@@ -44,6 +45,7 @@ struct orr_never_parts *orr_never_parts_open(const struct orr_world *world,
                                            .specs = world->specs};
     parts->world = world;
     parts->policy = shard->policy;
+    parts->params = shard->params;
     parts->guaranteed_from = value_of(shard, "opportunistic_below", value, sizeof value)
                                  ? strtoll(value, NULL, 10)
                                  : INT32_MIN;
@@ -69,7 +71,7 @@ struct orr_bar orr_never_parts_bar(const struct orr_never_parts *parts, uint32_t
     }
     const struct orr_job_spec *spec = &parts->world->specs[job];
     const struct orr_shape *shape = &parts->world->shapes.shapes[spec->shape];
-    const bool least = spec->scales || orr_policy_starts_least(parts->policy, shape);
+    const bool least = spec->scales || orr_policy_starts_least(parts->policy, parts->params, shape);
     bar.reason = orr_placer_bars(parts->placer, job, least);
     if (bar.reason == ORR_REASON_OVER_LIMIT) {
         bar.queue = spec->queue;

@@ -230,6 +230,12 @@ static bool guard_suspends(const void *params)
     GUARDED(bool, object, "suspends", object->own->suspends(own_params(params)));
 }
 
+static bool guard_starts_least(const void *params, const struct orr_shape *shape)
+{
+    const struct orr_plugin__object *object = object_of(params);
+    GUARDED(bool, object, "starts_least", object->own->starts_least(own_params(params), shape));
+}
+
 static struct orr_bar guard_bars(const void *params, const struct orr_view *view, uint32_t job)
 {
     const struct orr_plugin__object *object = object_of(params);
@@ -314,7 +320,7 @@ static void put_guards(struct orr_plugin__object *made)
     GUARD(narrows, guard_narrows);
     GUARD(nodes, guard_nodes);
     GUARD(grants, guard_grants);
-    GUARD(starts_least, own->starts_least); /* it names no state to find the object by */
+    GUARD(starts_least, guard_starts_least);
 }
 
 /* Has the row a type, with choices where that needs some, and does its value lie within the

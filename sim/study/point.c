@@ -537,7 +537,8 @@ static enum orr_status check_world(const struct orr_point_options *options,
 static bool starts_least(const struct orr_shape *shape, const void *policies)
 {
     const struct orr_engine_shard *shards = policies;
-    return orr_policy_starts_least(shards[shape->groups[0].request.shard].policy, shape);
+    const struct orr_engine_shard *shard = &shards[shape->groups[0].request.shard];
+    return orr_policy_starts_least(shard->policy, shard->params, shape);
 }
 
 void orr_point_judge_by(struct orr_world_options *options, const struct orr_engine_shard *shards)

@@ -2,7 +2,8 @@
 /* bad.c - a policy that does what no policy may: parameter `how` says what. Compiled with
  * OTHER_CONTRACT it is made for no host, with NO_ENTRY it is no policy, BAD_ROW has a parameter
  * outside of its parameters, NAME is how it calls itself, and with LAST_SLOTS its table has those
- * that came last: it crashes as soon as it is asked what nodes a job is left. */
+ * that came last: it crashes as soon as it is asked which of them a job is left, unless `how` is of
+ * these slots. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -39,7 +40,11 @@ enum {
     FOR_FUTURE,
     EXPLAIN_RUNNING,
     EXPLAIN_FUTURE,
-    PROOF
+    PROOF,
+    /* of the slots that came last */
+    LEAST_CRASH, /* in starts_least */
+    NODES,       /* jobs may use the first node alone */
+    NODES_CRASH
 };
 
 #ifdef BAD_DEFAULT
@@ -63,37 +68,23 @@ struct bad {
     bool harmed;
 };
 
-static const char *const ways[] = {"crash",
-                                   "hang",
-                                   "abort",
-                                   "part",
-                                   "exit",
-                                   "quick",
-                                   "under",
-                                   "reason",
-                                   "no_job",
-                                   "deep",
-                                   "wake_none",
-                                   "wake_0",
-                                   "wake_now",
-                                   "wake_past",
-                                   "timer",
-                                   "place_nobody",
-                                   "place_future",
-                                   "evict_nobody",
-                                   "evict_future",
-                                   "shrink",
-                                   "shrink_all",
-                                   "cause_none",
-                                   "cause_rule",
-                                   "cause_99",
-                                   "for_nobody",
-                                   "for_itself",
-                                   "for_future",
-                                   "explain_running",
-                                   "explain_future",
-                                   "proof",
-                                   NULL};
+static const char *const ways[] = {"crash",          "hang",
+                                   "abort",          "part",
+                                   "exit",           "quick",
+                                   "under",          "reason",
+                                   "no_job",         "deep",
+                                   "wake_none",      "wake_0",
+                                   "wake_now",       "wake_past",
+                                   "timer",          "place_nobody",
+                                   "place_future",   "evict_nobody",
+                                   "evict_future",   "shrink",
+                                   "shrink_all",     "cause_none",
+                                   "cause_rule",     "cause_99",
+                                   "for_nobody",     "for_itself",
+                                   "for_future",     "explain_running",
+                                   "explain_future", "proof",
+                                   "least_crash",    "nodes",
+                                   "nodes_crash",    NULL};
 
 static const struct orr_param rows[] = {
 #ifdef BAD_ROW
@@ -181,6 +172,10 @@ static void harm(const struct bad *bad, const struct orr_view *view, struct orr_
 static void bad_cycle(void *state, const struct orr_view *view, struct orr_txn *txn)
 {
     struct bad *bad = state;
+    if (bad->params.how >= LEAST_CRASH) {
+        place_all(bad, view, txn);
+        return;
+    }
     if (bad->params.how >= SHRINK) {
         if (!bad->harmed && view->jobs[1].phase == ORR_JOB_PENDING) {
             bad->harmed = true;
@@ -249,19 +244,37 @@ static void bad_unheeded(const void *params, const struct orr_view *view, orr_po
     say(view->job_count == 4 ? "four jobs" : "jobs", context);
 }
 
-static bool bad_starts_least(const struct orr_shape *shape)
+static void crash(void)
 {
+    volatile uintptr_t nowhere = sizeof(int);
+    *(volatile int *)nowhere = 1;
+}
+
+static bool bad_starts_least(const void *params, const struct orr_shape *shape)
+{
+    if (((const struct params *)params)->how == LEAST_CRASH) {
+        crash();
+    }
     return shape->min_tasks < shape->tasks;
 }
 
 static uint32_t bad_narrows(void *state, const struct orr_view *view, uint32_t job, uint32_t group)
 {
-    (void)state;
+    if (((const struct bad *)state)->params.how < NODES) {
+        crash();
+    }
+    return view->shapes->shapes[view->specs[job].shape].groups[group].request.allowed;
+}
+
+static const uint64_t *bad_nodes(void *state, const struct orr_view *view, uint32_t job)
+{
+    static const uint64_t first = 1;
     (void)view;
     (void)job;
-    volatile uintptr_t nowhere = sizeof(int);
-    *(volatile int *)nowhere = 1;
-    return group;
+    if (((const struct bad *)state)->params.how == NODES_CRASH) {
+        crash();
+    }
+    return &first;
 }
 #endif
 
@@ -288,6 +301,7 @@ ORR_EXPORT const struct orr_policy *orr_policy_entry(uint32_t host_abi)
                                              .unheeded = bad_unheeded,
                                              .starts_least = bad_starts_least,
                                              .narrows = bad_narrows,
+                                             .nodes = bad_nodes,
 #endif
                                              .close = bad_close};
 #ifdef OTHER_CONTRACT

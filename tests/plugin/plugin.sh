@@ -181,6 +181,26 @@ END
     "$orrery" run grown.yaml --policy "$modules/bad_slots.so" --param how=timer -q -o grown.db 2>err || code=$?
     [ "$code" -eq 70 ] || fail "exit code $code"
     says 'bad_slots.so: crashed in narrows; no results are kept'
+    code=0
+    "$orrery" run s.yaml --policy "$modules/bad_slots.so" --param how=least_crash -q -o least.db 2>err || code=$?
+    [ "$code" -eq 70 ] || fail "exit code $code"
+    says 'bad_slots.so: crashed in starts_least; no results are kept'
+}
+case_object_is_asked_for_nodes() { # by autoscaled pools: jobs that may use the first node alone are no reason to order others
+    printf 'job,submit_s,run_s,pods,gpus_per_pod\na,0,600,1,8\nb,0,600,1,8\n' >trace.csv
+    cat >s.yaml <<'END'
+horizon: 1h
+cluster: {pools: {p: {nodes: 1, gpus: 8, autoscale: {max: 3, provision: 1m, idle: 1h}}}}
+workload: [{name: t, trace: trace.csv}]
+END
+    "$orrery" run s.yaml --policy "$modules/bad_slots.so" --param how=nodes -q -o run.db --force 2>err || fail "$(cat err)"
+    [ "$(sqlite3 run.db 'SELECT count(*) FROM away WHERE to_ms IS NOT NULL')" = 0 ] || fail 'a node was ordered'
+    code=0
+    "$orrery" run s.yaml --policy "$modules/bad_slots.so" --param how=nodes_crash -q -o crash.db 2>err || code=$?
+    [ "$code" -eq 70 ] || fail "exit code $code"
+    says 'bad_slots.so: crashed in nodes; no results are kept'
+    "$orrery" run s.yaml --policy fifo -q -o run.db --force
+    [ "$(sqlite3 run.db 'SELECT count(*) FROM away WHERE to_ms IS NOT NULL')" = 1 ] || fail 'no node was ordered for b'
 }
 case_object_crashes_at_loading() {
     run_to 70 "$modules/bad_constructor.so"

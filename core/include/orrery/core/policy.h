@@ -22,7 +22,7 @@
 
 ORR_API_BEGIN
 
-#define ORR_POLICY_ABI 2u
+#define ORR_POLICY_ABI 3u
 
 /* How a job gets on. What its user stated (work, estimate) is in its spec, past evictions are in
  * its state. */
@@ -304,9 +304,9 @@ typedef bool orr_policy_failed_fn(void *state, struct orr_err *err);
 /* May it suspend jobs with these parameters? If not, a commit that does ends the run. */
 typedef bool orr_policy_suspends_fn(const void *params);
 
-/* May it start jobs of this elastic shape with their minimum? Without it a job starts with all its
- * tasks. */
-typedef bool orr_policy_starts_least_fn(const struct orr_shape *shape);
+/* May it start jobs of this elastic shape with their minimum, with these parameters? Without it a
+ * job starts with all its tasks. */
+typedef bool orr_policy_starts_least_fn(const void *params, const struct orr_shape *shape);
 
 /* The nodes that pods of a group of a job may use by what the policy decided for the job: a
  * filter as `allowed` of the group's request, and of no nodes beyond it. */
@@ -505,7 +505,8 @@ uint32_t orr_policy_laws(const struct orr_policy *policy, const void *params);
 /* False for a policy that suspends none. */
 bool orr_policy_suspends(const struct orr_policy *policy, const void *params);
 /* False for a policy that starts none with less than all its tasks. */
-bool orr_policy_starts_least(const struct orr_policy *policy, const struct orr_shape *shape);
+bool orr_policy_starts_least(const struct orr_policy *policy, const void *params,
+                             const struct orr_shape *shape);
 /* `allowed` of the group's request for a policy that narrows none. */
 uint32_t orr_policy_narrows(const struct orr_policy *policy, void *state,
                             const struct orr_view *view, uint32_t job, uint32_t group);
