@@ -488,9 +488,10 @@ LIMIT 1;
 -- name: nodes_at
 WITH off AS
 -- use: nodes_off
-SELECT n.id, n.name, n.gpus, coalesce(d.domain, -1), coalesce(f.gpus, 0), n.id IN off
+SELECT n.id, n.name, n.gpus, coalesce(d.domain, -1), coalesce(f.gpus, 0), n.id IN off, coalesce(m.name, d.domain)
 FROM node AS n
 LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = ?2
+LEFT JOIN domain_name AS m ON m.level = d.level AND m.domain = d.domain
 LEFT JOIN foreign_pods AS f ON f.node = n.id
 ORDER BY 4, 1;
 

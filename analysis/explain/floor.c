@@ -23,10 +23,10 @@ struct hold { /* some of a job's pods on a node */
 };
 
 struct place {
-    int64_t id, domain; /* domain: -1: none */
-    const char *name;
-    uint32_t gpus, foreign; /* the first devices are another scheduler's */
-    bool off;               /* down, or no part of the cluster then */
+    int64_t id, domain;             /* domain: -1: none */
+    const char *name, *domain_name; /* domain_name: its number where the scenario has none */
+    uint32_t gpus, foreign;         /* the first devices are another scheduler's */
+    bool off;                       /* down, or no part of the cluster then */
 };
 
 struct floor {
@@ -88,7 +88,8 @@ static void read_places(struct orr_results *in, struct floor *floor)
                            .gpus = (uint32_t)sqlite3_column_int64(row, 2),
                            .domain = sqlite3_column_int64(row, 3),
                            .foreign = (uint32_t)sqlite3_column_int64(row, 4),
-                           .off = sqlite3_column_int(row, 5) != 0};
+                           .off = sqlite3_column_int(row, 5) != 0,
+                           .domain_name = orr_results_text(in, row, 6)};
     }
 }
 
@@ -184,8 +185,8 @@ static void draw_nodes(const struct floor *floor, FILE *out)
         char cells[DEVICES + 1];
         if (place->domain != domain) {
             domain = place->domain;
-            (void)fprintf(out, "%s%s %lld\n", column > 0 ? "\n" : "", floor->level,
-                          (long long)domain);
+            (void)fprintf(out, "%s%s %s\n", column > 0 ? "\n" : "", floor->level,
+                          place->domain_name);
             column = 0;
         }
         draw_node(floor, place, cells);

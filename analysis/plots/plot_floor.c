@@ -19,9 +19,10 @@
 
 #define MOST_GPUS 64 /* of a node that are drawn */
 
-struct place {       /* of a node */
-    double x, y;     /* of its first cell's upper left corner; y goes down */
-    uint32_t domain; /* rack, or ORR_NONE */
+struct place {        /* of a node */
+    double x, y;      /* of its first cell's upper left corner; y goes down */
+    uint32_t domain;  /* rack, or ORR_NONE */
+    const char *rack; /* its name, or number */
 };
 
 struct plan {
@@ -45,6 +46,7 @@ static void racks_load(struct orr_plot *plot, struct plan *plan)
     for (uint32_t i = 0; orr_results_step(&plot->in, row); i++) {
         if (i < plan->lanes->node_count && sqlite3_column_type(row, 1) != SQLITE_NULL) {
             plan->places[i].domain = (uint32_t)sqlite3_column_int64(row, 1);
+            plan->places[i].rack = orr_results_text(&plot->in, row, 2);
         }
     }
 }
@@ -318,9 +320,13 @@ static void nodes_rows(struct orr_plot *plot, const struct plan *plan)
         if (k > 0 && plan->places[plan->order[k - 1]].domain == place->domain) {
             continue;
         }
-        orr_plot__gp(plot, "set label '");
-        orr_plot__gp(plot, place->domain == ORR_NONE ? "no rack" : "rack %u", place->domain);
-        orr_plot__gp(plot, "' at %.3f,%.3f left font ',%g'%s\n", place->x, place->y - 0.7,
+        char rack[80] = "no rack";
+        if (place->domain != ORR_NONE) {
+            (void)snprintf(rack, sizeof rack, "rack %.70s", place->rack);
+        }
+        orr_plot__gp(plot, "set label ");
+        orr_plot__quote(plot, rack, 40, false);
+        orr_plot__gp(plot, " at %.3f,%.3f left font ',%g'%s\n", place->x, place->y - 0.7,
                      plot->small, orr_plot__ink(plot));
     }
 }

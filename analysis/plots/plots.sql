@@ -102,9 +102,10 @@ SELECT value FROM metric WHERE name = 'share_deviation' AND scope = 'all';
 SELECT value FROM metric WHERE name = 'quota_debt_gpu_h' AND scope = 'all';
 
 -- name: domains
-SELECT n.id, d.domain
+SELECT n.id, d.domain, coalesce(m.name, d.domain)
 FROM node AS n
 LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = 'rack'
+LEFT JOIN domain_name AS m ON m.level = d.level AND m.domain = d.domain
 JOIN v_job_gpus AS o ON o.node = n.id
 WHERE o.gpus > 0
 ORDER BY n.id;

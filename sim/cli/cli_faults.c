@@ -86,13 +86,16 @@ static enum orr_status read_moments(struct faults_cli *o, struct orr_err *err)
 static const char *name_of(const struct faults_cli *o, const struct orr_domain_loss *item,
                            char name[200])
 {
+    char domain[60];
+    (void)snprintf(domain, sizeof domain, item->name != NULL ? "%.50s" : "%s%u",
+                   item->name != NULL ? item->name : "", item->domain);
     if (strcmp(o->ask.level, "node") == 0) {
         (void)snprintf(name, 200, "%.190s", item->first);
     } else if (item->nodes == 1) {
-        (void)snprintf(name, 200, "%.60s %u: %.80s", o->ask.level, item->domain, item->first);
+        (void)snprintf(name, 200, "%.50s %s: %.80s", o->ask.level, domain, item->first);
     } else {
-        (void)snprintf(name, 200, "%.30s %u: %.70s to %.70s", o->ask.level, item->domain,
-                       item->first, item->last);
+        (void)snprintf(name, 200, "%.20s %s: %.55s to %.55s", o->ask.level, domain, item->first,
+                       item->last);
     }
     return name;
 }
@@ -200,6 +203,7 @@ static void print_json(const struct faults_cli *o, const struct orr_domain_losse
         const struct orr_domain_loss *item = &losses->items[i];
         orr_json_open(&json, NULL, '{');
         orr_json_int(&json, "domain", item->domain);
+        orr_json_text(&json, "name", item->name);
         orr_json_text(&json, "first_node", item->first);
         orr_json_text(&json, "last_node", item->last);
         orr_json_int(&json, "nodes", item->nodes);

@@ -53,6 +53,9 @@ CREATE TABLE pool(                   -- of equal nodes
 CREATE TABLE node_domain(            -- places in the topology: domains are numbered level by level
   node INTEGER NOT NULL, level TEXT NOT NULL, domain INTEGER NOT NULL
 );
+CREATE TABLE domain_name(            -- of domains that the scenario calls by a name
+  level TEXT NOT NULL, domain INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY(level, domain)
+) WITHOUT ROWID;
 CREATE TABLE queue(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL, display_name TEXT NOT NULL, -- for people; the name where none is stated
   parent INTEGER, leaf INTEGER NOT NULL, priority INTEGER NOT NULL,

@@ -20,6 +20,9 @@ INSERT INTO mig VALUES(?,?,?);
 -- name: node_domain
 INSERT INTO node_domain VALUES(?,?,?);
 
+-- name: domain_name
+INSERT OR IGNORE INTO domain_name VALUES(?,?,?);
+
 -- name: foreign_pods
 INSERT INTO foreign_pods VALUES(?,?,?,?);
 

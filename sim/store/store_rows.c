@@ -154,6 +154,35 @@ static enum orr_status write_nodes(sqlite3 *db, const struct orr_store_input *in
     return status != ORR_OK ? status : domains;
 }
 
+/* What the scenario calls the domain of a level that the whole pool is in; NULL: nothing. */
+static const char *domain_name(const struct orr_scenario_pool *pool, const char *level)
+{
+    return strcmp(level, "zone") == 0    ? pool->zone
+           : strcmp(level, "block") == 0 ? pool->block
+           : strcmp(level, "rack") == 0  ? pool->rack
+                                         : NULL;
+}
+
+static enum orr_status write_domain_names(sqlite3 *db, const struct orr_store_input *in,
+                                          struct orr_err *err)
+{
+    const struct orr_cluster *cluster = &in->world->cluster;
+    struct writer w = writer_open(db, orr_store_sql__domain_name, err);
+    for (uint32_t l = 0; l < cluster->level_count; l++) {
+        const struct orr_level *level = &cluster->levels[l];
+        for (uint32_t p = 0; p < in->world->pool_count; p++) {
+            const char *name = domain_name(&in->scenario->pools[p], level->name);
+            if (name != NULL && in->world->pools[p].node_count > 0) {
+                put_text(&w, level->name);
+                put_int(&w, level->domain_of_node[in->world->pools[p].first_node]);
+                put_text(&w, name);
+                put_row(&w);
+            }
+        }
+    }
+    return writer_close(&w);
+}
+
 static enum orr_status write_instances(sqlite3 *db, const struct orr_store_input *in,
                                        struct orr_err *err)
 {
@@ -637,6 +666,7 @@ enum orr_status orr_store__write_rows(sqlite3 *db, const struct orr_store_input 
                                                   write_inputs,
                                                   write_meta,
                                                   write_nodes,
+                                                  write_domain_names,
                                                   write_instances,
                                                   write_foreign,
                                                   write_pools,

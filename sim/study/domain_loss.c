@@ -115,6 +115,7 @@ static enum orr_status list_domains(struct losses *l, struct orr_results *in)
             l->first[l->out->count] = n;
             item = &l->out->items[l->out->count++];
             *item = (struct orr_domain_loss){.domain = domain, .first = name};
+            item->name = sqlite3_column_type(row, 4) == SQLITE_NULL ? NULL : keep(l, in, row, 4);
         }
         item->last = name;
         item->nodes++;

@@ -259,10 +259,11 @@ FROM run;
 
 -- name: loss_nodes
 -- the nodes of each domain of level ?1, or each by itself
-SELECT coalesce(d.domain, n.id), n.id, n.name, o.gpus
+SELECT coalesce(d.domain, n.id), n.id, n.name, o.gpus, m.name
 FROM node AS n
 JOIN v_job_gpus AS o ON o.node = n.id
 LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = ?1
+LEFT JOIN domain_name AS m ON m.level = d.level AND m.domain = d.domain
 WHERE d.node IS NOT NULL OR ?1 = 'node'
 ORDER BY 1, 2;
 

@@ -31,6 +31,7 @@ struct orr_domain_damage {
 
 struct orr_domain_loss {
     uint32_t domain;          /* its number in the results; of a node its id */
+    const char *name;         /* that the scenario gives it; NULL: none */
     const char *first, *last; /* names of its nodes */
     uint32_t nodes, gpus;
     double damage_gpu_h;           /* mean over the moments: wasted and longer waits together */
