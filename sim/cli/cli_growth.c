@@ -77,8 +77,12 @@ static void text_objective(const struct growth_cli *o, const struct orr_growth *
     }
     (void)printf("breaks in month %u, with %.3g times the load", (unsigned)of->breaks,
                  orr_growth_factor(&o->ask, of->breaks));
+    if (growth->replicas > 1) { /* a mean may keep what some of its runs do not */
+        (void)printf(": kept in %u of %u run%s", (unsigned)of->kept[of->breaks],
+                     (unsigned)growth->replicas, ORR_PLURAL(growth->replicas));
+    }
     if (!isnan(of->means[of->breaks])) {
-        (void)printf(": it is %s then",
+        (void)printf(growth->replicas > 1 ? ", %s on average" : ": it is %s then",
                      orr_compare_figure(of->unit, of->means[of->breaks], false, mean));
     }
     (void)printf("%s\n", of->holds == ORR_NONE ? "; it does not hold today" : "");
@@ -96,11 +100,21 @@ static void text_still(const struct orr_growth *growth)
     }
 }
 
+/* Of the column of an objective: as wide as its text, and what stands below it. */
+static int column_width(const struct orr_growth_objective *of)
+{
+    const int least = (int)sizeof "12.3 min breaks (10 of 10)" - 1, text = (int)strlen(of->text);
+    return text > least ? text : least;
+}
+
 static void text_months(const struct growth_cli *o, const struct orr_growth *growth)
 {
-    (void)printf("\n%5s %8s", "month", "load");
+    (void)printf("\n%s%5s %8s",
+                 growth->replicas > 1 ? "means, and in how many runs they are kept\n" : "", "month",
+                 "load");
     for (uint32_t i = 0; i < growth->objective_count; i++) {
-        (void)printf("  %s", growth->objectives[i].text);
+        const struct orr_growth_objective *of = &growth->objectives[i];
+        (void)printf("  %-*s", i + 1 < growth->objective_count ? column_width(of) : 0, of->text);
     }
     (void)printf("\n");
     for (uint32_t m = 0; m <= growth->months; m++) {
@@ -110,13 +124,18 @@ static void text_months(const struct growth_cli *o, const struct orr_growth *gro
         (void)printf("%5u %8.3f", (unsigned)m, orr_growth_factor(&o->ask, m));
         for (uint32_t i = 0; i < growth->objective_count; i++) {
             const struct orr_growth_objective *of = &growth->objectives[i];
-            char cell[80], mean[40];
+            char cell[80], mean[40], breaks[40] = "";
+            if (of->kept[m] < growth->needed) {
+                (void)snprintf(breaks, sizeof breaks,
+                               growth->replicas > 1 ? " breaks (%u of %u)" : " breaks",
+                               (unsigned)of->kept[m], (unsigned)growth->replicas);
+            }
             (void)snprintf(cell, sizeof cell, "%s%s",
                            isnan(of->means[m])
                                ? "not reached"
                                : orr_compare_figure(of->unit, of->means[m], false, mean),
-                           of->kept[m] >= growth->needed ? "" : " breaks");
-            (void)printf("  %-*s", (int)strlen(of->text), cell);
+                           breaks);
+            (void)printf("  %-*s", i + 1 < growth->objective_count ? column_width(of) : 0, cell);
         }
         (void)printf("\n");
     }
