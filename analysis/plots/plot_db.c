@@ -93,22 +93,17 @@ const char *orr_plot__nevers(struct orr_plot *plot, const char *with, char out[6
     orr_ms from = 0, to = 0;
     orr_plot__span(plot, &from, &to);
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__nevers);
-    orr_plot__bind_part(plot, row, from, to);
+    if (row != NULL) {
+        (void)sqlite3_bind_int64(row, 1, from);
+        (void)sqlite3_bind_int64(row, 2, to);
+        (void)sqlite3_bind_int(row, 3, orr_plot__is_part(plot));
+    }
     long long count = 0;
     while (orr_results_step(&plot->in, row)) {
         count = (long long)sqlite3_column_int64(row, 0);
     }
     (void)snprintf(out, 60, "%s %lld that never could start", with, count);
     return count > 0 ? out : NULL;
-}
-
-void orr_plot__bind_part(const struct orr_plot *plot, sqlite3_stmt *row, orr_ms from, orr_ms to)
-{
-    if (row != NULL) {
-        (void)sqlite3_bind_int64(row, 1, from);
-        (void)sqlite3_bind_int64(row, 2, to);
-        (void)sqlite3_bind_int(row, 3, orr_plot__is_part(plot));
-    }
 }
 
 void orr_plot__open(struct orr_plot *plot)

@@ -83,8 +83,6 @@ void orr_plot__open(struct orr_plot *plot);
 void orr_plot__close(struct orr_plot *plot);
 /* Rank of a queue, or ORR_NONE for one that is no leaf with jobs. */
 uint32_t orr_plot__rank(const struct orr_plot *plot, int64_t queue_id);
-/* A query of ?1 to ?2, and of ?3: 1 where only a part of the run is drawn. */
-void orr_plot__bind_part(const struct orr_plot *plot, sqlite3_stmt *row, orr_ms from, orr_ms to);
 /* "with 3 that never could start", of what is drawn; NULL: there is none. */
 const char *orr_plot__nevers(struct orr_plot *plot, const char *with, char out[60]);
 

@@ -2,8 +2,7 @@
 /* plot_waterfall.c - waterfall: where the GPU time of the cluster went, from capacity to useful
  * work.
  *
- * Of a part of the run one bar has all that was of no use, for the stretches of losses have no
- * cause. GPUs are free while jobs wait as far as waiting jobs ask for them at that instant; why
+ * GPUs are free while jobs wait as far as waiting jobs ask for them at that instant; why
  * they were not given is what `reasons` shows.
  */
 #include "plot_int.h"
@@ -119,9 +118,8 @@ static void bar_total(struct waterfall *fall, const char *name, const char *colo
     }
 }
 
-enum { LOST_WORK = 9 }; /* the first of these; the rest was not work */
-static const char *const lost[] = {"lost, overhead, waiting", /* of a part of the run */
-                                   "lost: preempted",
+enum { LOST_WORK = 8 }; /* the first of these; the rest was not work */
+static const char *const lost[] = {"lost: preempted",
                                    "lost: reclaimed",
                                    "lost: consolidated",
                                    "lost: stale gangs",
@@ -154,7 +152,10 @@ static void fall_load(struct orr_plot *plot, struct waterfall *fall)
     bar_minus(fall, "free while jobs wait", spent.wanted, "#e69f00");
     bar_total(fall, "allocated", "#0072b2");
     sqlite3_stmt *row = orr_results_prepare(&plot->in, orr_plots_sql__lost);
-    orr_plot__bind_part(plot, row, from, to);
+    if (row != NULL) {
+        (void)sqlite3_bind_int64(row, 1, from);
+        (void)sqlite3_bind_int64(row, 2, to);
+    }
     bool any = false;
     while (orr_results_step(&plot->in, row)) {
         for (uint32_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
@@ -284,9 +285,7 @@ void orr_plot__waterfall(struct orr_plot *plot)
     orr_plot__start(plot, (struct orr_plot_size){900, 140 + 40 * (int)fall.count, 100,
                                                  9 + 2 * (int)fall.count, false});
     orr_plot__title(plot, "Where the GPU time went",
-                    orr_plot__is_part(plot)
-                        ? "of a part of it; what was lost is known by cause of the whole run only"
-                        : "the whole run");
+                    orr_plot__is_part(plot) ? "of a part of it" : "the whole run");
     if (fall.capacity <= 0 || plot->run.jobs == 0) {
         orr_plot__nothing(plot, "no job was submitted");
         return;
@@ -331,10 +330,10 @@ static void parts_take(const struct waterfall *fall, double gpu_h[PARTS])
 
 static const char *part_colour(uint32_t part)
 {
-    static const char *const colours[] = {"#009e73", "#0072b2", "#b03a2e", "#d55e00", "#f0a080",
-                                          "#882255", "#8c6d31", "#332288", "#999933", "#56b4e9",
-                                          "#7f2704", "#cc79a7", "#ddcc77", "#44aa99", "#88ccee",
-                                          "#aa4499", "#e69f00", "#d4d4d0", "#606060"};
+    static const char *const colours[] = {"#009e73", "#0072b2", "#d55e00", "#f0a080", "#882255",
+                                          "#8c6d31", "#332288", "#999933", "#56b4e9", "#7f2704",
+                                          "#cc79a7", "#ddcc77", "#44aa99", "#88ccee", "#aa4499",
+                                          "#e69f00", "#d4d4d0", "#606060"};
     _Static_assert(sizeof colours / sizeof colours[0] == PARTS, "a colour for each part");
     return colours[part];
 }
@@ -417,9 +416,7 @@ void orr_plot__runs_waterfall(struct orr_plot *to, struct orr_plot *runs)
     orr_plot__start(to, (struct orr_plot_size){900, bars > legend ? bars : legend, 100,
                                                14 + 3 * (int)to->among, false});
     orr_plot__title(to, "Where the GPU time went",
-                    orr_plot__is_part(to)
-                        ? "of a part of it; what was lost is known by cause of the whole runs only"
-                        : "the whole runs");
+                    orr_plot__is_part(to) ? "of a part of them" : "the whole runs");
     if (!any) {
         orr_plot__nothing(to, "no job was submitted");
     } else {

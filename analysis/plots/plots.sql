@@ -258,15 +258,11 @@ JOIN v_job_gpus AS n ON n.node = a.node
 CROSS JOIN run AS r;
 
 -- name: lost
--- GPU time of no use, of what was held from ?1 on and before ?2. Where only a part of the run is asked for (?3), the first
--- column has all of it, without causes; else the following ones have it by cause. Then idle and slow time. Sessions are idle
--- for the same part of all the time in which they work. What a job lost before the run began, when nothing was decided, is
--- taken off: from the cause of its first eviction where that was all that the job held then (what that cause did not lose,
--- from waiting and starting), and from checkpoints where it was a part of that.
+-- GPU time of no use, of what was held from ?1 on and before ?2, by cause; then idle and slow time. Sessions are idle for the
+-- same part of all the time in which they work.
 WITH s AS (
-  SELECT job, part, from_ms, to_ms, mgpu_ms,
-    mgpu_ms * (max(0, min(to_ms, ?2) - max(from_ms, ?1)) * 1.0 / max(1, to_ms - from_ms)) AS inside
-  FROM (SELECT job, 'waste' AS part, from_ms, to_ms, mgpu_ms FROM waste
+  SELECT job, part, mgpu_ms * (max(0, min(to_ms, ?2) - max(from_ms, ?1)) * 1.0 / max(1, to_ms - from_ms)) AS inside
+  FROM (SELECT job, part, from_ms, to_ms, mgpu_ms FROM waste
         UNION ALL SELECT job, part, from_ms, to_ms, mgpu_ms FROM unused)),
   k AS (
     SELECT t.job AS job, t.idle * 1.0 / (t.useful - t.slow) AS part
@@ -280,50 +276,17 @@ WITH s AS (
     FROM k
     JOIN v_holdings AS p ON p.job = k.job
     CROSS JOIN run AS r
-    GROUP BY k.job),
-  p AS (
-    SELECT job, sum(mgpu) AS mgpu
-    FROM v_holdings
-    WHERE start_ms < ?1 AND coalesce(end_ms, 9e18) > ?1 AND NOT ?3
-    GROUP BY job),
-  b AS (
-    SELECT s.job AS job, s.mgpu_ms - s.inside AS mgpu_ms,
-      s.mgpu_ms >= 0.999 * p.mgpu * (s.to_ms - s.from_ms) AS all_of_it
-    FROM s
-    JOIN p ON p.job = s.job
-    WHERE s.part = 'waste' AND s.from_ms < ?1),
-  e AS (SELECT job, cause, min(rowid) FROM eviction GROUP BY job),
-  g AS (
-    SELECT b.job AS job, e.cause AS cause, 3600000000.0 * coalesce(CASE e.cause
--- use: lost_gpu_h
-      , 0) AS of_cause, total(b.mgpu_ms) FILTER (WHERE b.all_of_it) AS lost,
-      total(b.mgpu_ms) FILTER (WHERE NOT b.all_of_it) AS checkpoint
-    FROM b
-    JOIN job_time AS t ON t.job = b.job
-    LEFT JOIN e ON e.job = b.job
-    GROUP BY b.job),
-  o AS (
-    SELECT g.job AS job, g.cause AS cause, min(g.lost, g.of_cause) AS lost, g.checkpoint AS checkpoint,
-      max(0, g.lost - g.of_cause) / nullif(t.waiting + t.restart, 0) AS part
-    FROM g
-    JOIN job_time AS t ON t.job = g.job)
-SELECT (SELECT total(inside) FROM s WHERE part = 'waste' AND ?3),
-  total(t.preempt) - total(o.lost) FILTER (WHERE o.cause = 'preempt'),
-  total(t.reclaim) - total(o.lost) FILTER (WHERE o.cause = 'reclaim'),
-  total(t.consolidate) - total(o.lost) FILTER (WHERE o.cause = 'consolidate'),
-  total(t.stale_gang) - total(o.lost) FILTER (WHERE o.cause = 'stale gang'),
-  total(t.node_failure) - total(o.lost) FILTER (WHERE o.cause = 'node failure'),
-  total(t.max_runtime) - total(o.lost) FILTER (WHERE o.cause = 'max runtime'),
-  total(t.maintenance) - total(o.lost) FILTER (WHERE o.cause = 'maintenance'),
-  total(t.pods_not_ready) - total(o.lost) FILTER (WHERE o.cause = 'pods not ready'),
-  total(t.waiting * (1 - coalesce(o.part, 0))), total(t.checkpoint - coalesce(o.checkpoint, 0)),
-  total(t.restart * (1 - coalesce(o.part, 0))),
-  (SELECT total(s.inside) FROM s WHERE s.part = 'idle') + (SELECT total(idle) FROM h)
+    GROUP BY k.job)
+SELECT total(inside) FILTER (WHERE part = 'preempt'), total(inside) FILTER (WHERE part = 'reclaim'),
+  total(inside) FILTER (WHERE part = 'consolidate'), total(inside) FILTER (WHERE part = 'stale gang'),
+  total(inside) FILTER (WHERE part = 'node failure'), total(inside) FILTER (WHERE part = 'max runtime'),
+  total(inside) FILTER (WHERE part = 'maintenance'), total(inside) FILTER (WHERE part = 'pods not ready'),
+  total(inside) FILTER (WHERE part = 'waiting'), total(inside) FILTER (WHERE part = 'checkpoint'),
+  total(inside) FILTER (WHERE part = 'restart'),
+  total(inside) FILTER (WHERE part = 'idle') + (SELECT total(idle) FROM h)
     - (SELECT total(s.inside * k.part) FROM s JOIN k ON k.job = s.job),
-  (SELECT total(inside) FROM s WHERE part = 'slow')
-FROM (SELECT 1)
-LEFT JOIN job_time AS t ON NOT ?3
-LEFT JOIN o ON o.job = t.job;
+  total(inside) FILTER (WHERE part = 'slow')
+FROM s;
 
 -- How long jobs waited or took: jobs of services apart; of jobs that never could have started no curve tells, they are
 -- counted beside it. Those submitted from ?2 on and before ?3.

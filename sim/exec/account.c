@@ -36,6 +36,16 @@ int64_t orr_placement_held(const struct orr_run *run, const struct orr_placement
 
 /* --- the account of a run in which work is wall time --- */
 
+static void add_waste(struct orr_run *run, uint32_t job, uint8_t part, orr_ms from_ms, orr_ms to_ms,
+                      int64_t mgpu_ms)
+{
+    if (mgpu_ms > 0) {
+        run->wastes = ORR_ROOM_FOR_ONE(run->wastes, run->waste_count, run->waste_capacity);
+        run->wastes[run->waste_count++] = (struct orr_waste){
+            .job = job, .part = part, .from_ms = from_ms, .to_ms = to_ms, .mgpu_ms = mgpu_ms};
+    }
+}
+
 static void account_for(struct orr_run *run, const struct orr_placement *placement,
                         struct orr_job_time *time)
 {
@@ -50,14 +60,13 @@ static void account_for(struct orr_run *run, const struct orr_placement *placeme
     time->waiting += waiting;
     *(placement->cause == ORR_CAUSE_NONE ? &time->useful : &time->lost[placement->cause]) +=
         held - waiting;
-    const int64_t vain = placement->cause == ORR_CAUSE_NONE ? waiting : held;
-    if (vain > 0) {
-        run->wastes = ORR_ROOM_FOR_ONE(run->wastes, run->waste_count, run->waste_capacity);
-        run->wastes[run->waste_count++] = (struct orr_waste){
-            .job = placement->job,
-            .from_ms = placement->since_ms,
-            .to_ms = vain < held ? state->start_ms : orr_account__end_of(run, placement),
-            .mgpu_ms = vain};
+    const orr_ms end = orr_account__end_of(run, placement);
+    const orr_ms working = waiting == held ? end
+                           : waiting > 0   ? state->start_ms
+                                           : placement->since_ms;
+    add_waste(run, placement->job, ORR_WASTE_WAITING, placement->since_ms, working, waiting);
+    if (placement->cause != ORR_CAUSE_NONE) {
+        add_waste(run, placement->job, placement->cause, working, end, held - waiting);
     }
 }
 

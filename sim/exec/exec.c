@@ -507,7 +507,7 @@ void orr_exec_take_waiting(struct orr_exec *exec, uint32_t job, orr_ms from, orr
     struct orr_job_time *time = &exec->jobs[job].time;
     time->waiting += mgpu_ms;
     time->useful -= mgpu_ms;
-    orr_exec__waste(exec->wastes, job, from, to, mgpu_ms);
+    orr_exec__waste(exec->wastes, job, ORR_WASTE_WAITING, from, to, mgpu_ms);
 }
 
 const struct orr_job_time *orr_exec_time(const struct orr_exec *exec, uint32_t job)

@@ -123,17 +123,13 @@ static bool work_stretch(const struct orr_exec *exec, uint32_t job, struct orr_e
 
 /* --- booking --- */
 
-static int64_t wasted(const struct orr_exec_job *j)
+/* What becomes of the work that is not kept yet is known: a cause lost it, or (NONE) it is kept. */
+static void decide(struct orr_exec *exec, uint32_t job, enum orr_cause cause)
 {
-    return orr_job_time_sum(&j->time) - j->time.useful;
-}
-
-/* What becomes of the work that is not kept yet is known. */
-static void decide(struct orr_exec *exec, uint32_t job, bool lost)
-{
-    orr_exec__waste_decided(exec->wastes, job, lost);
+    const bool lost = cause != ORR_CAUSE_NONE;
+    orr_exec__waste_decided(exec->wastes, job, lost, (uint8_t)cause);
     if (exec->slows != NULL) {
-        orr_exec__waste_decided(exec->slows, job, !lost);
+        orr_exec__waste_decided(exec->slows, job, !lost, 0);
     }
 }
 
@@ -158,15 +154,22 @@ static void note_step(struct orr_exec *exec, uint32_t job, struct orr_exec_job *
     const orr_ms cost = orr_exec__terms(exec, job)->checkpoint_cost_ms;
     const orr_ms written = j->pause == PAUSE_CHECKPOINT ? cost - (j->ready_ms - j->from_ms) : 0;
     const orr_ms end = j->from_ms - written, start = work > 0 ? end - work / j->mgpu : end;
-    orr_exec__waste(exec->wastes, job, before->from_ms, j->from_ms, wasted(j) - wasted(before));
+    const struct orr_job_time *was = &before->time, *is = &j->time;
+    const orr_ms from = before->from_ms;
+    orr_exec__waste(exec->wastes, job, ORR_WASTE_CHECKPOINT, from, j->from_ms,
+                    is->checkpoint - was->checkpoint);
+    orr_exec__waste(exec->wastes, job, ORR_WASTE_RESTART, from, j->from_ms,
+                    is->restart - was->restart);
+    orr_exec__waste(exec->wastes, job, ORR_WASTE_WAITING, from, j->from_ms,
+                    is->waiting - was->waiting);
     if (kept) {
-        decide(exec, job, false);
+        decide(exec, job, ORR_CAUSE_NONE);
     }
     if (work > 0) {
         orr_exec__waste_if_lost(exec->wastes, job, start, end, work);
     }
     if (kept_slow > 0) {
-        orr_exec__waste(slows_of(exec), job, before->from_ms, start, kept_slow);
+        orr_exec__waste(slows_of(exec), job, 0, from, start, kept_slow);
     }
     if (slow > 0) {
         orr_exec__waste_if_lost(slows_of(exec), job, start, end, slow);
@@ -248,13 +251,13 @@ static void close_down(struct orr_exec *exec, uint32_t job, orr_ms now)
     }
 }
 
-/* All of it goes into nothing. */
-static void waste(struct orr_exec *exec, uint32_t job, int64_t *booked, orr_ms now)
+/* All of it goes into nothing: `booked` has that part. */
+static void waste(struct orr_exec *exec, uint32_t job, int64_t *booked, uint8_t part, orr_ms now)
 {
     struct orr_exec_job *j = &exec->jobs[job];
     const int64_t held = (now - j->from_ms) * j->mgpu;
     *booked += held;
-    orr_exec__waste(exec->wastes, job, j->from_ms, now, held);
+    orr_exec__waste(exec->wastes, job, part, j->from_ms, now, held);
     j->from_ms = now;
 }
 
@@ -266,12 +269,14 @@ void orr_exec__settle(struct orr_exec *exec, uint32_t job, orr_ms now)
         return;
     }
     j->time.lost[j->cause] += j->leaving * wall;
-    orr_exec__waste(exec->wastes, job, j->from_ms, now, j->leaving * wall);
+    orr_exec__waste(exec->wastes, job, (uint8_t)j->cause, j->from_ms, now, j->leaving * wall);
     switch ((enum orr_exec_mode)j->mode) {
     case MODE_IDLE: j->from_ms = now; break;
     case MODE_WAITING:
-    case MODE_SUSPENDED: waste(exec, job, &j->time.waiting, now); break;
-    case MODE_STALLED: waste(exec, job, &j->time.lost[ORR_CAUSE_STALE_GANG], now); break;
+    case MODE_SUSPENDED: waste(exec, job, &j->time.waiting, ORR_WASTE_WAITING, now); break;
+    case MODE_STALLED:
+        waste(exec, job, &j->time.lost[ORR_CAUSE_STALE_GANG], ORR_CAUSE_STALE_GANG, now);
+        break;
     case MODE_WORKING: work_by_plan(exec, job, orr_exec__terms(exec, job), now); break;
     case MODE_CLOSING: close_down(exec, job, now); break;
     case MODE_SERVING: /* which of its pods were not bound yet is known after the run */
@@ -284,7 +289,7 @@ void orr_exec__settle(struct orr_exec *exec, uint32_t job, orr_ms now)
 void orr_exec__keep(struct orr_exec *exec, uint32_t job)
 {
     save(&exec->jobs[job], exec->jobs[job].done, 0);
-    decide(exec, job, false);
+    decide(exec, job, ORR_CAUSE_NONE);
 }
 
 void orr_exec__interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cause)
@@ -298,7 +303,7 @@ void orr_exec__interrupt(struct orr_exec *exec, uint32_t job, enum orr_cause cau
         (keeps ? orr_exec__epochs_save : orr_exec__epochs_back)(exec, job);
     }
     j->time.lost[cause] += j->unsaved;
-    decide(exec, job, true);
+    decide(exec, job, cause);
     j->unsaved = 0;
     j->unsaved_slow = 0;
     j->done = j->saved;

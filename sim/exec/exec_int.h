@@ -113,15 +113,17 @@ void orr_exec__foresee(const struct orr_exec *exec, uint32_t job, struct orr_exe
 
 struct orr_exec_wastes *orr_exec__wastes_open(uint32_t job_count);
 void orr_exec__wastes_close(struct orr_exec_wastes *wastes);
-/* Between two times so much of what the job held was of no use; nothing if it is 0. */
-void orr_exec__waste(struct orr_exec_wastes *wastes, uint32_t job, orr_ms from, orr_ms to,
-                     int64_t mgpu_ms);
+/* Between two times so much of what the job held was of no use; nothing if it is 0. `part`: as in
+ * struct orr_waste. */
+void orr_exec__waste(struct orr_exec_wastes *wastes, uint32_t job, uint8_t part, orr_ms from,
+                     orr_ms to, int64_t mgpu_ms);
 /* It worked so much between two times, which nothing keeps yet. */
 void orr_exec__waste_if_lost(struct orr_exec_wastes *wastes, uint32_t job, orr_ms from, orr_ms to,
                              int64_t mgpu_ms);
-/* What became of work is known: its rows stay, or are dropped. Work that is lost stays wasted; work
- * that is kept stays slow. */
-void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool stays);
+/* What became of work is known: its rows stay as that part, or are dropped. Work that is lost stays
+ * wasted; work that is kept stays slow. */
+void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool stays,
+                             uint8_t part);
 
 /* --- epochs; for jobs that have some --- */
 

@@ -50,7 +50,8 @@ static uint32_t append(struct orr_exec_wastes *wastes, uint32_t job, uint32_t la
                        struct orr_waste stretch)
 {
     struct orr_waste *row = last == 0 ? NULL : &wastes->rows[last - 1];
-    if (row != NULL && goes_on(row, stretch.from_ms, stretch.to_ms, stretch.mgpu_ms)) {
+    if (row != NULL && row->part == stretch.part &&
+        goes_on(row, stretch.from_ms, stretch.to_ms, stretch.mgpu_ms)) {
         row->to_ms = stretch.to_ms;
         row->mgpu_ms += stretch.mgpu_ms;
         return last;
@@ -65,12 +66,12 @@ static uint32_t append(struct orr_exec_wastes *wastes, uint32_t job, uint32_t la
     return at;
 }
 
-void orr_exec__waste(struct orr_exec_wastes *wastes, uint32_t job, orr_ms from, orr_ms to,
-                     int64_t mgpu_ms)
+void orr_exec__waste(struct orr_exec_wastes *wastes, uint32_t job, uint8_t part, orr_ms from,
+                     orr_ms to, int64_t mgpu_ms)
 {
     if (mgpu_ms > 0) {
-        wastes->last[job] =
-            append(wastes, job, wastes->last[job], (struct orr_waste){job, 0, from, to, mgpu_ms});
+        wastes->last[job] = append(wastes, job, wastes->last[job],
+                                   (struct orr_waste){job, 0, part, from, to, mgpu_ms});
     }
 }
 
@@ -80,17 +81,26 @@ void orr_exec__waste_if_lost(struct orr_exec_wastes *wastes, uint32_t job, orr_m
     const uint32_t before = wastes->unkept[job];
     if (mgpu_ms > 0) {
         wastes->unkept[job] =
-            append(wastes, job, before, (struct orr_waste){job, before, from, to, mgpu_ms});
+            append(wastes, job, before, (struct orr_waste){job, before, 0, from, to, mgpu_ms});
     }
 }
 
-void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool stays)
+void orr_exec__waste_decided(struct orr_exec_wastes *wastes, uint32_t job, bool stays, uint8_t part)
 {
-    for (uint32_t at = wastes->unkept[job]; at != 0 && !stays; at = wastes->rows[at - 1].before) {
-        wastes->rows[at - 1].mgpu_ms = 0;
-        wastes->spare[job] = at;
+    for (uint32_t at = wastes->unkept[job]; at != 0; at = wastes->rows[at - 1].before) {
+        struct orr_waste *row = &wastes->rows[at - 1];
+        row->part = part;
+        row->mgpu_ms = stays ? row->mgpu_ms : 0;
+        wastes->spare[job] = stays ? wastes->spare[job] : at;
     }
     wastes->unkept[job] = 0;
+}
+
+const char *orr_waste_part_words(uint8_t part)
+{
+    static const char *const overheads[] = {"checkpoint", "restart", "waiting"};
+    return part < ORR_CAUSE_COUNT ? orr_cause_words((enum orr_cause)part)
+                                  : overheads[part - ORR_CAUSE_COUNT];
 }
 
 static const struct orr_waste *rows_of(struct orr_exec_wastes *wastes, uint32_t *count)

@@ -225,6 +225,7 @@ CREATE TABLE job_time(
 CREATE TABLE waste(
   -- Between two times so much of what the job held was of no use, evenly: lost, overhead or waiting, as in job_time.
   job INTEGER NOT NULL,
+  part TEXT NOT NULL,               -- the cause that lost it, in the words of eviction; or checkpoint, restart, waiting
   from_ms INTEGER NOT NULL, to_ms INTEGER NOT NULL,
   mgpu_ms INTEGER NOT NULL          -- mGPU x ms
 );

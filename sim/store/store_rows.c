@@ -557,33 +557,28 @@ static enum orr_status write_times(sqlite3 *db, const struct orr_store_input *in
     return writer_close(&w);
 }
 
+/* Stretches of time, each of the part that it names, or all of `part`. */
+static void put_stretches(struct writer *w, const char *part, const struct orr_waste *rows,
+                          uint32_t count)
+{
+    for (uint32_t i = 0; i < count && w->status == ORR_OK; i++) {
+        put_int(w, rows[i].job);
+        put_text(w, part != NULL ? part : orr_waste_part_words(rows[i].part));
+        put_int(w, rows[i].from_ms);
+        put_int(w, rows[i].to_ms);
+        put_int(w, rows[i].mgpu_ms);
+        put_row(w);
+    }
+}
+
 static enum orr_status write_wastes(sqlite3 *db, const struct orr_store_input *in,
                                     struct orr_err *err)
 {
     struct writer w = writer_open(db, orr_store_sql__waste, err);
     uint32_t count;
     const struct orr_waste *wastes = orr_account_wastes(in->run, &count);
-    for (uint32_t i = 0; i < count && w.status == ORR_OK; i++) {
-        put_int(&w, wastes[i].job);
-        put_int(&w, wastes[i].from_ms);
-        put_int(&w, wastes[i].to_ms);
-        put_int(&w, wastes[i].mgpu_ms);
-        put_row(&w);
-    }
+    put_stretches(&w, NULL, wastes, count);
     return writer_close(&w);
-}
-
-static void put_unused(struct writer *w, const char *part, const struct orr_waste *rows,
-                       uint32_t count)
-{
-    for (uint32_t i = 0; i < count && w->status == ORR_OK; i++) {
-        put_int(w, rows[i].job);
-        put_text(w, part);
-        put_int(w, rows[i].from_ms);
-        put_int(w, rows[i].to_ms);
-        put_int(w, rows[i].mgpu_ms);
-        put_row(w);
-    }
 }
 
 static enum orr_status write_unused(sqlite3 *db, const struct orr_store_input *in,
@@ -592,8 +587,8 @@ static enum orr_status write_unused(sqlite3 *db, const struct orr_store_input *i
     struct writer w = writer_open(db, orr_store_sql__unused, err);
     uint32_t count;
     const struct orr_waste *slows = orr_account_slows(in->run, &count);
-    put_unused(&w, "slow", slows, count);
-    put_unused(&w, "idle", in->run->idles, in->run->idle_count);
+    put_stretches(&w, "slow", slows, count);
+    put_stretches(&w, "idle", in->run->idles, in->run->idle_count);
     return writer_close(&w);
 }
 

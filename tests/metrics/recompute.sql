@@ -1230,6 +1230,13 @@ UNION ALL
 SELECT 'job ' || s.job AS what, 'held' AS name, sum((h.to_ms - h.start_ms) * h.mgpu) AS made, s.total AS stored
 FROM spent AS s LEFT JOIN held AS h ON h.job = s.job GROUP BY s.job HAVING made IS NOT stored
 UNION ALL
+SELECT 'job ' || t.job, p.part, coalesce((SELECT sum(w.mgpu_ms) FROM main.waste AS w WHERE w.job = t.job AND w.part = p.part), 0) AS made,
+  CASE p.part WHEN 'preempt' THEN t.preempt WHEN 'reclaim' THEN t.reclaim WHEN 'consolidate' THEN t.consolidate WHEN 'stale gang' THEN t.stale_gang
+    WHEN 'node failure' THEN t.node_failure WHEN 'max runtime' THEN t.max_runtime WHEN 'maintenance' THEN t.maintenance WHEN 'pods not ready' THEN t.pods_not_ready
+    WHEN 'checkpoint' THEN t.checkpoint WHEN 'restart' THEN t.restart ELSE t.waiting END AS stored
+FROM job_time AS t CROSS JOIN (SELECT column1 AS part FROM (VALUES ('preempt'), ('reclaim'), ('consolidate'), ('stale gang'), ('node failure'),
+  ('max runtime'), ('maintenance'), ('pods not ready'), ('checkpoint'), ('restart'), ('waiting'))) AS p WHERE made <> stored
+UNION ALL
 SELECT 'job ' || s.job, 'waste', coalesce((SELECT sum(w.mgpu_ms) FROM main.waste AS w WHERE w.job = s.job), 0) AS made, s.total - s.useful FROM spent AS s WHERE made <> s.total - s.useful
 UNION ALL
 SELECT 'job ' || t.job, u.part, coalesce((SELECT sum(w.mgpu_ms) FROM unused AS w WHERE w.job = t.job AND w.part = u.part), 0) AS made, CASE u.part WHEN 'slow' THEN t.slow ELSE t.idle END AS stored

@@ -373,6 +373,7 @@ static void sums__are_those_worked_by_hand(void **state)
         "(1,0,1,8,1000,NULL,0,0,NULL,0,0,NULL,0,NULL,0);"
         "INSERT INTO eviction VALUES(0,3600000,3600000,'reclaim',1,1,1,1,0);"
         "INSERT INTO job_time VALUES(0,28800000000,0,14400000000,0,0,0,0,0,0,0,0,0,0,0);"
+        "INSERT INTO waste VALUES(0,'reclaim',0,3600000,14400000000);"
         "INSERT INTO reason VALUES(2,'no-capacity','');"
         "INSERT INTO reason_change(job,at_ms,reason) VALUES(0,3600000,2),(2,10800000,2);"
         "INSERT INTO series VALUES(0,1,4000,0,0,4000,NULL),(3600000,1,0,4000,1,4000,NULL),"

@@ -15,7 +15,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 
-#define ORR_RESULTS_VERSION 25 /* PRAGMA user_version that is understood */
+#define ORR_RESULTS_VERSION 26 /* PRAGMA user_version that is understood */
 
 struct orr_results {
     sqlite3 *db;

@@ -45,9 +45,19 @@ static inline int64_t orr_part_of(int64_t amount, int64_t ppm)
     return amount / ORR_PPM * ppm + amount % ORR_PPM * ppm / ORR_PPM;
 }
 
+/* What went into nothing: an enum orr_cause of what lost it, or one of these. */
+enum orr_waste_part {
+    ORR_WASTE_CHECKPOINT = ORR_CAUSE_COUNT,
+    ORR_WASTE_RESTART,
+    ORR_WASTE_WAITING
+};
+/* As in the results: the words of its cause, checkpoint, restart or waiting. */
+const char *orr_waste_part_words(uint8_t part);
+
 struct orr_waste { /* of what a job held between two times, so much was of no use, evenly */
     uint32_t job;
     uint32_t before; /* while it is not known: the job's stretch before that is not kept, + 1 */
+    uint8_t part;    /* as above; 0 while it is not known, and of slow time */
     orr_ms from_ms, to_ms;
     int64_t mgpu_ms;
 };

@@ -12,7 +12,7 @@
 
 #include <orrery/sim/summary.h>
 
-#define ORR_STORE_VERSION 25
+#define ORR_STORE_VERSION 26
 
 struct orr_store_meta { /* of table run_meta: not part of the result */
     const char *key, *value;
