@@ -66,6 +66,7 @@ void orr_quota_init(struct orr_quota_tree *tree, uint32_t nodes, uint32_t flavor
     tree->cells = orr_zalloc(all + 1, sizeof *tree->cells);
     tree->defined = orr_zalloc(all + 1, sizeof *tree->defined);
     tree->subtree = orr_zalloc(all + 1, sizeof *tree->subtree);
+    tree->potential = orr_zalloc(all + 1, sizeof *tree->potential);
     tree->usage = orr_zalloc(all + 1, sizeof *tree->usage);
     tree->children = orr_zalloc((size_t)nodes + 1, sizeof *tree->children);
     for (uint32_t n = 0; n < nodes; n++) {
@@ -82,6 +83,7 @@ void orr_quota_release(struct orr_quota_tree *tree)
     orr_free(tree->cells);
     orr_free(tree->defined);
     orr_free(tree->subtree);
+    orr_free(tree->potential);
     orr_free(tree->usage);
     orr_free(tree->children);
     *tree = (struct orr_quota_tree){0};
@@ -186,11 +188,36 @@ static void sum_node(struct orr_quota_tree *tree, uint32_t node)
     }
 }
 
+static int64_t potential_of(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell)
+{
+    const size_t here = orr_quota_at(tree, node, cell);
+    if (tree->nodes[node].parent == ORR_NONE) {
+        return tree->subtree[here];
+    }
+    const int64_t all = orr_quota_add(orr_quota_local(tree, node, cell),
+                                      orr_quota_potential(tree, tree->nodes[node].parent, cell));
+    const int64_t limit = tree->cells[here].borrowing_limit;
+    return limit == ORR_QUOTA_NO_LIMIT ? all
+                                       : lesser(all, orr_quota_add(tree->subtree[here], limit));
+}
+
+static void set_potentials(struct orr_quota_tree *tree, uint32_t node)
+{
+    for (uint32_t cell = 0; cell < tree->cell_count; cell++) {
+        tree->potential[orr_quota_at(tree, node, cell)] = potential_of(tree, node, cell);
+    }
+    const struct orr_quota_node *at = &tree->nodes[node];
+    for (uint32_t i = 0; i < at->child_count; i++) {
+        set_potentials(tree, tree->children[at->first_child + i]);
+    }
+}
+
 void orr_quota_sum(struct orr_quota_tree *tree)
 {
     for (uint32_t n = 0; n < tree->node_count; n++) {
         if (tree->nodes[n].parent == ORR_NONE) {
             sum_node(tree, n);
+            set_potentials(tree, n);
         }
     }
 }
@@ -231,19 +258,6 @@ static int64_t available(const struct orr_quota_tree *tree, uint32_t node, uint3
 int64_t orr_quota_available(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell)
 {
     return at_least_0(available(tree, node, cell));
-}
-
-int64_t orr_quota_potential(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell)
-{
-    const size_t here = orr_quota_at(tree, node, cell);
-    if (tree->nodes[node].parent == ORR_NONE) {
-        return tree->subtree[here];
-    }
-    const int64_t all = orr_quota_add(orr_quota_local(tree, node, cell),
-                                      orr_quota_potential(tree, tree->nodes[node].parent, cell));
-    const int64_t limit = tree->cells[here].borrowing_limit;
-    return limit == ORR_QUOTA_NO_LIMIT ? all
-                                       : lesser(all, orr_quota_add(tree->subtree[here], limit));
 }
 
 bool orr_quota_borrows_with(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell,

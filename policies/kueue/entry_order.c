@@ -92,26 +92,56 @@ static uint32_t entry_of(struct orr_kueue *kueue, uint32_t queue)
     return player->last;
 }
 
-static void account(struct orr_kueue *kueue, const struct kueue_entry *entry, bool take)
+/* The child that stands for a cohort in turn; ORR_NONE: none does, or the node is a queue. */
+static uint32_t stands_below(const struct orr_kueue *kueue, uint32_t node)
 {
-    const struct orr_kueue_assignment *assignment = entry->assignment;
-    for (uint32_t i = 0; !entry->second_pass && assignment != NULL && i < assignment->usage_count;
-         i++) {
-        (take ? orr_quota_take
-              : orr_quota_give)(kueue->tree, kueue->workloads[entry->workload].is.queue,
-                                assignment->usage[i].cell, assignment->usage[i].amount);
+    const struct kueue_player *player = &kueue->players[node];
+    return kueue->tree->nodes[node].cohort && player->seats > 0 ? player->bracket[1] : ORR_NONE;
+}
+
+/* What the entry that stands for the node adds to its usage: all it asks at its own queue, and
+ * above that what the node below hands on. */
+static int64_t added(const struct orr_kueue *kueue, uint32_t node, uint32_t amount)
+{
+    const struct kueue_entry *entry = &kueue->entries[kueue->players[node].entry];
+    const uint32_t below = stands_below(kueue, node);
+    return below != ORR_NONE    ? kueue->players[below].handed_on[amount]
+           : entry->second_pass ? 0
+                                : entry->assignment->usage[amount].amount;
+}
+
+static void reserve_handed_on(struct orr_kueue *kueue, struct kueue_player *player, uint32_t count)
+{
+    if (player->handed_on_capacity < count) {
+        player->handed_on = orr_arena_alloc(&kueue->arena, count, sizeof *player->handed_on);
+        player->handed_on_capacity = count;
     }
 }
 
-/* How the entry stands for the node, which is its queue or above it; the books have it already. */
-static void rate(const struct orr_kueue *kueue, uint32_t node, struct kueue_player *player)
+/* How the entry that stands for the node does so: by the node's usage with what it adds there. The
+ * usage of other nodes plays no part, so that the books change at this one alone. */
+static void rate(struct orr_kueue *kueue, uint32_t node)
 {
+    struct orr_quota_tree *tree = kueue->tree;
+    struct kueue_player *player = &kueue->players[node];
     const struct orr_kueue_assignment *assignment = kueue->entries[player->entry].assignment;
-    player->share = orr_quota_share(kueue->tree, node);
+    const uint32_t count = assignment != NULL ? assignment->usage_count : 0;
+    reserve_handed_on(kueue, player, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t cell = assignment->usage[i].cell;
+        const int64_t amount = added(kueue, node, i);
+        const int64_t own = orr_quota_local_available(tree, node, cell);
+        int64_t *usage = &tree->usage[orr_quota_at(tree, node, cell)];
+        player->handed_on[i] = amount > own ? orr_quota_sub(amount, own) : 0;
+        *usage = orr_quota_add(*usage, amount);
+    }
+    player->share = orr_quota_share(tree, node);
     player->borrowing = false;
-    for (uint32_t i = 0; assignment != NULL && i < assignment->usage_count; i++) {
-        player->borrowing = player->borrowing ||
-                            orr_quota_borrows_with(kueue->tree, node, assignment->usage[i].cell, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t cell = assignment->usage[i].cell;
+        int64_t *usage = &tree->usage[orr_quota_at(tree, node, cell)];
+        player->borrowing = player->borrowing || orr_quota_borrows_with(tree, node, cell, 0);
+        *usage = orr_quota_sub(*usage, added(kueue, node, i));
     }
 }
 
@@ -149,9 +179,9 @@ static uint32_t stands_for(const struct orr_kueue *kueue, uint32_t node)
     return kueue->players[node].entry != ORR_NONE ? node : ORR_NONE;
 }
 
-static uint32_t winner(const struct orr_kueue *kueue, const struct kueue_player *cohort)
+static uint32_t winner(const struct orr_kueue *kueue, uint32_t cohort)
 {
-    const uint32_t best = cohort->seats > 0 ? cohort->bracket[1] : ORR_NONE;
+    const uint32_t best = stands_below(kueue, cohort);
     return best != ORR_NONE ? kueue->players[best].entry : ORR_NONE;
 }
 
@@ -207,43 +237,27 @@ static void stand(struct orr_kueue *kueue, uint32_t node)
     if (is->cohort) {
         play_all(kueue, node);
     }
-    player->entry = is->cohort ? winner(kueue, player) : entry_of(kueue, node);
+    player->entry = is->cohort ? winner(kueue, node) : entry_of(kueue, node);
     if (player->entry != ORR_NONE && is->parent != ORR_NONE) {
-        account(kueue, &kueue->entries[player->entry], true);
-        rate(kueue, node, player);
-        account(kueue, &kueue->entries[player->entry], false);
+        rate(kueue, node);
     }
-}
-
-/* The books have the entry that stands for a node, in place of the one that they had. */
-static uint32_t put_on_books(struct orr_kueue *kueue, uint32_t had, uint32_t entry)
-{
-    if (had != entry && had != ORR_NONE) {
-        account(kueue, &kueue->entries[had], false);
-    }
-    if (had != entry && entry != ORR_NONE) {
-        account(kueue, &kueue->entries[entry], true);
-    }
-    return entry;
 }
 
 /* The queue had its turn: it and the nodes above it stand anew. */
 static void take_turn(struct orr_kueue *kueue, uint32_t queue)
 {
-    uint32_t on_books = ORR_NONE, below = ORR_NONE;
+    uint32_t below = ORR_NONE;
     for (uint32_t node = queue; node != ORR_NONE; node = kueue->tree->nodes[node].parent) {
         struct kueue_player *player = &kueue->players[node];
         if (below != ORR_NONE) {
             play_again(kueue, player, below);
         }
-        player->entry = below != ORR_NONE ? winner(kueue, player) : entry_of(kueue, node);
+        player->entry = below != ORR_NONE ? winner(kueue, node) : entry_of(kueue, node);
         if (player->entry != ORR_NONE && kueue->tree->nodes[node].parent != ORR_NONE) {
-            on_books = put_on_books(kueue, on_books, player->entry);
-            rate(kueue, node, player);
+            rate(kueue, node);
         }
         below = node;
     }
-    (void)put_on_books(kueue, on_books, ORR_NONE);
 }
 
 /* A normal head displaces one of the same queue that came for its second pass. */

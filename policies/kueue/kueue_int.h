@@ -35,6 +35,11 @@ struct kueue_workload {
     bool resumed;     /* the search for a flavor went on where the one before had ended */
 };
 
+struct kueue_verdict { /* why a workload waits */
+    enum orr_kueue_wait wait;
+    bool lacks_place;
+};
+
 struct kueue_lane { /* waiting workloads of one hash (and local queue) in order */
     uint64_t hash;
     uint32_t local_queue;
@@ -43,6 +48,8 @@ struct kueue_lane { /* waiting workloads of one hash (and local queue) in order 
     uint32_t active_at; /* in the queue's heap of lanes, or ORR_NONE */
     uint32_t like;      /* parked: the workload that was decided for all of them */
     bool parked;        /* in bulk */
+    bool mixed;         /* somebody came while it was not parked, whose verdict is another one */
+    struct kueue_verdict last; /* of all that are in it, when they were last parked */
 };
 
 struct kueue_queue {
@@ -99,6 +106,8 @@ struct kueue_player { /* fair sharing: who stands for a node of the tree in the 
     uint32_t seat;                /* of the node in its cohort's bracket */
     uint32_t *bracket;            /* of a cohort: who of the nodes below it wins each match */
     uint32_t seats;               /* of the bracket, a power of two */
+    int64_t *handed_on;           /* by amount of the entry: what it adds to the node above */
+    uint32_t handed_on_capacity;
 };
 
 struct orr_kueue {
@@ -126,6 +135,8 @@ struct orr_kueue {
     uint32_t *chosen; /* victims chosen in this cycle */
     uint32_t chosen_count, chosen_capacity;
     uint32_t *heads;
+    uint32_t *alike; /* parked by the last cycle without a look at them, with another verdict */
+    uint32_t alike_count, alike_capacity;
     bool parked;      /* somebody was, by the last cycle */
     bool blocked;     /* nobody is admitted until that is taken back */
     uint32_t in_hand; /* who would have been: the first of the last cycle's; or ORR_NONE */

@@ -24,6 +24,7 @@ struct fair {
     struct kueue_problem *problem;
     struct line *lines, *retry; /* by queue */
     bool *pruned;               /* by node */
+    bool *own_way;              /* by node: the searcher's queue, and what is above it */
     struct node_share *shares;  /* by node */
 };
 
@@ -111,15 +112,12 @@ static bool collect_all(struct fair *fair)
 
 /* --- who gives next --- */
 
-static bool is_above_own(const struct fair *fair, uint32_t node)
+static void note_own_way(struct fair *fair)
 {
-    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
-    for (uint32_t up = fair->problem->queue; up != ORR_NONE; up = tree->nodes[up].parent) {
-        if (up == node) {
-            return true;
-        }
+    const struct orr_quota_node *nodes = fair->problem->kueue->tree->nodes;
+    for (uint32_t up = fair->problem->queue; up != ORR_NONE; up = nodes[up].parent) {
+        fair->own_way[up] = true;
     }
-    return false;
 }
 
 static bool comes_first(const struct fair *fair, const struct line *lines, uint32_t a, uint32_t b)
@@ -144,8 +142,8 @@ static void consider(const struct fair *fair, const struct line *lines, uint32_t
     }
 }
 
-/* The queue that gives next below a cohort; ORR_NONE: none, and the cohort is pruned. */
-static uint32_t descend(struct fair *fair, const struct line *lines, uint32_t node)
+/* The child of a cohort that gives, or is on the way to who does; ORR_NONE: none. */
+static uint32_t next_below(struct fair *fair, const struct line *lines, uint32_t node)
 {
     const struct orr_quota_tree *tree = fair->problem->kueue->tree;
     struct giver queue = {.node = ORR_NONE}, cohort = {.node = ORR_NONE};
@@ -156,37 +154,34 @@ static uint32_t descend(struct fair *fair, const struct line *lines, uint32_t no
         }
         const struct orr_quota_share share = share_of(fair, child);
         const bool empty = !tree->nodes[child].cohort && is_empty(&lines[child]);
-        if (empty || (!share.borrowing && !is_above_own(fair, child))) {
+        if (empty || (!share.borrowing && !fair->own_way[child])) {
             fair->pruned[child] = true;
             continue;
         }
         consider(fair, lines, child, &share, tree->nodes[child].cohort ? &cohort : &queue);
     }
-    if (queue.node == ORR_NONE && cohort.node == ORR_NONE) {
-        fair->pruned[node] = true;
-        return ORR_NONE;
-    }
-    if (queue.node == ORR_NONE ||
-        (cohort.node != ORR_NONE && orr_quota_share_compare(&cohort.share, &queue.share) >= 0)) {
-        return descend(fair, lines, cohort.node);
-    }
-    return queue.node;
+    const bool into_cohort =
+        cohort.node != ORR_NONE &&
+        (queue.node == ORR_NONE || orr_quota_share_compare(&cohort.share, &queue.share) >= 0);
+    return into_cohort ? cohort.node : queue.node;
 }
 
+/* Down from the root. A cohort in which nobody gives is pruned, and the way goes on from the one
+ * above it: Kueue begins at the root again, where the shares lead to that one. */
 static uint32_t next_queue(struct fair *fair, const struct line *lines)
 {
     const struct orr_quota_tree *tree = fair->problem->kueue->tree;
-    const uint32_t own = fair->problem->queue, root = tree->nodes[own].root;
+    const uint32_t own = fair->problem->queue;
     if (tree->nodes[own].parent == ORR_NONE) {
         return is_empty(&lines[own]) ? ORR_NONE : own;
     }
-    while (!fair->pruned[root]) {
-        const uint32_t queue = descend(fair, lines, root);
-        if (queue != ORR_NONE) {
-            return queue;
-        }
+    uint32_t node = tree->nodes[own].root;
+    while (node != ORR_NONE && tree->nodes[node].cohort) {
+        const uint32_t below = fair->pruned[node] ? ORR_NONE : next_below(fair, lines, node);
+        fair->pruned[node] = below == ORR_NONE;
+        node = below != ORR_NONE ? below : tree->nodes[node].parent;
     }
-    return ORR_NONE;
+    return node;
 }
 
 static void forget_pruned(struct fair *fair)
@@ -198,30 +193,27 @@ static void forget_pruned(struct fair *fair)
 
 /* --- shares where two queues part --- */
 
-/* The node of `queue`'s way up just below where it meets that of `other`. */
-static uint32_t below_common(const struct orr_quota_tree *tree, uint32_t queue, uint32_t other)
-{
-    for (uint32_t node = queue;; node = tree->nodes[node].parent) {
-        for (uint32_t up = other; up != ORR_NONE; up = tree->nodes[up].parent) {
-            if (up == tree->nodes[node].parent) {
-                return node;
-            }
-        }
-    }
-}
-
 struct duel { /* the two shares that are compared */
     uint32_t of_target;
     struct orr_quota_share ours, theirs; /* with the workload; before anything more goes */
 };
 
+/* Of the nodes on both ways up just below where they meet. */
 static struct duel open_duel(struct fair *fair, uint32_t target)
 {
-    const struct orr_quota_tree *tree = fair->problem->kueue->tree;
-    struct duel duel = {.of_target = below_common(tree, target, fair->problem->queue)};
-    duel.ours = share_of(fair, below_common(tree, fair->problem->queue, target));
-    duel.theirs = share_of(fair, duel.of_target);
-    return duel;
+    const struct orr_quota_node *nodes = fair->problem->kueue->tree->nodes;
+    uint32_t own = fair->problem->queue;
+    while (nodes[own].parent != nodes[target].parent) {
+        if (nodes[own].depth > nodes[target].depth) {
+            own = nodes[own].parent;
+        } else if (nodes[own].depth < nodes[target].depth) {
+            target = nodes[target].parent;
+        } else {
+            own = nodes[own].parent;
+            target = nodes[target].parent;
+        }
+    }
+    return (struct duel){target, share_of(fair, own), share_of(fair, target)};
 }
 
 static bool fits_now(struct fair *fair)
@@ -382,7 +374,9 @@ void orr_kueue__fair(struct kueue_problem *problem, struct kueue_targets *target
     fair.retry = orr_arena_alloc(&kueue->arena, queues, sizeof *fair.retry);
     fair.pruned = orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *fair.pruned);
     fair.shares = orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *fair.shares);
+    fair.own_way = orr_arena_alloc(&kueue->arena, kueue->tree->node_count, sizeof *fair.own_way);
     targets->count = 0;
+    note_own_way(&fair);
     if (collect_all(&fair)) {
         search(&fair, targets);
     }

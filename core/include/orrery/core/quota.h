@@ -37,10 +37,11 @@ struct orr_quota_tree {
     uint32_t node_count, resource_count, flavor_count, cell_count;
     struct orr_quota_node *nodes;
     struct orr_quota_cell
-        *cells;       /* [node * cell_count + cell], cell = flavor * resource_count + resource */
-    bool *defined;    /* the same: the node or one below it states a quota */
-    int64_t *subtree; /* the same: what the node and those below it may use together */
-    int64_t *usage;   /* the same */
+        *cells;         /* [node * cell_count + cell], cell = flavor * resource_count + resource */
+    bool *defined;      /* the same: the node or one below it states a quota */
+    int64_t *subtree;   /* the same: what the node and those below it may use together */
+    int64_t *potential; /* the same: what could be taken if nobody else used anything */
+    int64_t *usage;     /* the same */
     uint32_t *children;
 };
 
@@ -70,8 +71,11 @@ int64_t orr_quota_local(const struct orr_quota_tree *tree, uint32_t node, uint32
 int64_t orr_quota_local_available(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell);
 /* What may be taken now, what is borrowed included; never negative. */
 int64_t orr_quota_available(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell);
-/* What could be taken if nobody else used anything. */
-int64_t orr_quota_potential(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell);
+static inline int64_t orr_quota_potential(const struct orr_quota_tree *tree, uint32_t node,
+                                          uint32_t cell)
+{
+    return tree->potential[orr_quota_at(tree, node, cell)];
+}
 bool orr_quota_borrows_with(const struct orr_quota_tree *tree, uint32_t node, uint32_t cell,
                             int64_t amount);
 void orr_quota_take(struct orr_quota_tree *tree, uint32_t node, uint32_t cell, int64_t amount);
