@@ -158,7 +158,7 @@ bool orr_kueue_cycle(struct orr_kueue *kueue, int64_t now)
 {
     ORR_ASSERT(kueue->in_hand == ORR_NONE);
     kueue->now = now;
-    kueue->decision_count = kueue->chosen_count = 0;
+    kueue->decision_count = kueue->chosen_count = kueue->alike_count = 0;
     kueue->parked = false;
     orr_arena_reset(&kueue->arena);
     if (!collect_heads(kueue)) {
@@ -188,6 +188,12 @@ const uint32_t *orr_kueue_heads(const struct orr_kueue *kueue, uint32_t *count)
 {
     *count = kueue->entry_count;
     return kueue->heads;
+}
+
+const uint32_t *orr_kueue_alike(const struct orr_kueue *kueue, uint32_t *count)
+{
+    *count = kueue->alike_count;
+    return kueue->alike;
 }
 
 bool orr_kueue_parked(const struct orr_kueue *kueue)

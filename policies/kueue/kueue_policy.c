@@ -493,19 +493,28 @@ static enum orr_reason reason_for(const struct kueue_run *run, uint32_t job)
                : reason;
 }
 
-static void explain_heads(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+static void explain_all(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn,
+                        const uint32_t *workloads, uint32_t count)
 {
-    uint32_t count;
-    const uint32_t *heads = orr_kueue_heads(run->kueue, &count);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t job = run->job_of[heads[i]];
+        const uint32_t job = run->job_of[workloads[i]];
         const enum orr_reason reason = reason_for(run, job);
         /* that no other flavor takes it says nothing about the one that was tried before */
         if (!run->jobs[job].admitted &&
-            !(reason == ORR_REASON_NO_FLAVOR && orr_kueue_resumed(run->kueue, heads[i]))) {
+            !(reason == ORR_REASON_NO_FLAVOR && orr_kueue_resumed(run->kueue, workloads[i]))) {
             explain(view, txn, job, reason);
         }
     }
+}
+
+/* Those that the cycle looked at, and those that have the same verdict without a look. */
+static void explain_cycle(struct kueue_run *run, const struct orr_view *view, struct orr_txn *txn)
+{
+    uint32_t count;
+    const uint32_t *heads = orr_kueue_heads(run->kueue, &count);
+    explain_all(run, view, txn, heads, count);
+    const uint32_t *alike = orr_kueue_alike(run->kueue, &count);
+    explain_all(run, view, txn, alike, count);
 }
 
 /* It was admitted, or its slice was. */
@@ -590,7 +599,7 @@ static void admit(struct kueue_run *run, const struct orr_view *view, struct orr
         const uint64_t print = orr_kueue_print(run->kueue);
         bool again = false;
         const bool acted = act(run, view, txn);
-        explain_heads(run, view, txn);
+        explain_cycle(run, view, txn);
         if (acted || orr_kueue_parked(run->kueue)) {
             count = 0;
             continue;

@@ -71,6 +71,7 @@ void orr_kueue_close(struct orr_kueue *kueue)
     orr_free(kueue->saved);
     orr_free(kueue->entries);
     orr_free(kueue->heads);
+    orr_free(kueue->alike);
     orr_free(kueue->chosen);
     orr_free(kueue->decisions);
     orr_arena_release(&kueue->arena);
@@ -342,7 +343,7 @@ bool orr_kueue_lacks_place(const struct orr_kueue *kueue, uint32_t workload)
 
 bool orr_kueue_resumed(const struct orr_kueue *kueue, uint32_t workload)
 {
-    return kueue->workloads[workload].resumed;
+    return decided(kueue, workload)->resumed;
 }
 
 enum orr_kueue_wait orr_kueue_wait(const struct orr_kueue *kueue, uint32_t workload)

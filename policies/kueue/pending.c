@@ -271,6 +271,8 @@ void orr_kueue_queue(struct orr_kueue *kueue, uint32_t workload)
 {
     take_out(kueue, workload);
     insert(kueue, workload);
+    struct kueue_lane *lane = &queue_of(kueue, workload)->lanes[kueue->workloads[workload].lane];
+    lane->mixed = lane->mixed || !lane->parked;
 }
 
 void orr_kueue_park(struct orr_kueue *kueue, uint32_t workload, bool backoff)
@@ -364,6 +366,21 @@ uint32_t orr_kueue__pop(struct orr_kueue *kueue, uint32_t queue)
 
 /* --- back after a cycle --- */
 
+/* All in the lane have the verdict of the workload. Who had it before is not named again, so that a
+ * backlog costs nothing each time it is parked. */
+static void share_verdict(struct orr_kueue *kueue, struct kueue_lane *lane, uint32_t workload)
+{
+    const struct kueue_workload *is = &kueue->workloads[workload];
+    const bool changed =
+        lane->last.wait != is->wait || lane->last.lacks_place != is->lacks_place || lane->mixed;
+    for (uint32_t i = 0; i < lane->count && changed; i++) {
+        kueue->alike = ORR_ROOM_FOR_ONE(kueue->alike, kueue->alike_count, kueue->alike_capacity);
+        kueue->alike[kueue->alike_count++] = lane->items[i];
+    }
+    lane->last = (struct kueue_verdict){is->wait, is->lacks_place};
+    lane->mixed = false;
+}
+
 static void park_alike(struct orr_kueue *kueue, uint32_t workload)
 {
     struct kueue_queue *queue = queue_of(kueue, workload);
@@ -376,6 +393,7 @@ static void park_alike(struct orr_kueue *kueue, uint32_t workload)
         if (queue->lanes[lane].hash == hash && !queue->lanes[lane].parked) {
             queue->lanes[lane].parked = true;
             queue->lanes[lane].like = workload;
+            share_verdict(kueue, &queue->lanes[lane], workload);
             settle_lane(kueue, queue, lane);
             queue->bulk = ORR_ROOM_FOR_ONE(queue->bulk, queue->bulk_count, queue->bulk_capacity);
             queue->bulk[queue->bulk_count++] = lane;

@@ -363,6 +363,9 @@ const struct orr_kueue_decision *orr_kueue_decisions(const struct orr_kueue *kue
                                                      uint32_t *count);
 /* Whom the last cycle looked at. */
 const uint32_t *orr_kueue_heads(const struct orr_kueue *kueue, uint32_t *count);
+/* Who was parked by the last cycle with a head like it, without a look, and may have had another
+ * verdict before; a head may be among them. */
+const uint32_t *orr_kueue_alike(const struct orr_kueue *kueue, uint32_t *count);
 /* A print of the last cycle's heads and of where their search for flavors goes on: cycles that
  * decide nothing, park nobody and come to an old print would go on so for ever. */
 uint64_t orr_kueue_print(const struct orr_kueue *kueue);
