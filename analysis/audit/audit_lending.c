@@ -8,7 +8,8 @@
  *   law       usage <= subtree + what it may borrow; without anybody above: usage <= subtree
  * A quota that is lowered binds nobody who was admitted before, and pods may be placed long after
  * the admission: then the queues of that tree are not judged any more. Nor is a tree that held more
- * than that as the run began.
+ * than that as the run began. In the cycle that chooses victims others may take what those still
+ * hold: they do not count at that instant, and what they hold beyond it is excused.
  */
 #include "audit_int.h"
 
@@ -35,7 +36,7 @@ struct lending {
     uint32_t *flavor_of; /* by node; ORR_NONE: of none */
     bool *inner, *flavored_below;
     bool *open;       /* by root: its tree is not judged any more */
-    bool *reported;   /* by cell: it is over, and that was said */
+    bool *reported;   /* by cell: it is over, and that was said or is excused */
     bool several;     /* some node is of several flavors */
     int64_t most_mib; /* of a device of the shard; 0: none is known */
     uint32_t shard;   /* whose queues these are */
@@ -153,14 +154,26 @@ static void book(struct lending *lending, uint32_t queue, uint32_t flavor, doubl
 
 /* --- judging --- */
 
-static void judge_cell(struct lending *lending, uint32_t queue, uint32_t flavor, orr_ms now)
+static double most_of(const struct lending *lending, uint32_t queue, uint32_t flavor)
 {
     const struct cell *cell = cell_at(lending, queue, flavor);
     const bool is_root = parent_of(lending, queue) == ORR_NONE;
     const double more = cell->limit > cell->whole ? cell->limit - cell->whole : 0;
     const double borrows = is_root ? 0 : cell->limit >= UNLIMITED ? UNLIMITED : more;
-    const double most = sum_of(cell->subtree, borrows);
-    const bool over = cell->usage > most + 0.0005; /* milli-GPU round to the nearest */
+    return sum_of(cell->subtree, borrows);
+}
+
+static bool is_over(const struct lending *lending, uint32_t queue, uint32_t flavor)
+{
+    /* milli-GPU round to the nearest */
+    return cell_at(lending, queue, flavor)->usage > most_of(lending, queue, flavor) + 0.0005;
+}
+
+static void judge_cell(struct lending *lending, uint32_t queue, uint32_t flavor, orr_ms now)
+{
+    const struct cell *cell = cell_at(lending, queue, flavor);
+    const double most = most_of(lending, queue, flavor);
+    const bool over = is_over(lending, queue, flavor);
     bool *reported = &lending->reported[(size_t)queue * lending->columns + flavor];
     lending->run->verdict->examined[ORR_AUDIT_LENDING]++;
     if (over && !*reported) {
@@ -297,6 +310,35 @@ static void judge(struct lending *lending, const struct orr_audit_edge *edge)
     }
 }
 
+/* Those that begin to leave at an instant: their usage goes off, or is there again. */
+static void set_leaving(struct lending *lending, const struct orr_audit_edge *edges, size_t count,
+                        bool counts)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    for (size_t e = 0; e < count; e++) {
+        const struct orr_audit_span *span = &schedule->spans[edges[e].span];
+        const uint32_t flavor = column_of(lending, span);
+        if (edges[e].kind == ORR_AUDIT_LEAVES && flavor != ORR_NONE) {
+            const double held = amount_held(lending, span);
+            book(lending, schedule->jobs[span->job].queue, flavor, counts ? held : -held);
+        }
+    }
+}
+
+/* What is over only by those that leave is so for as long as they do: it is not found later. */
+static void excuse(struct lending *lending, const struct orr_audit_edge *edge)
+{
+    const struct orr_schedule *schedule = lending->schedule;
+    const struct orr_audit_span *span = &schedule->spans[edge->span];
+    const uint32_t flavor = column_of(lending, span);
+    if (edge->kind != ORR_AUDIT_TAKES || flavor == ORR_NONE) {
+        return;
+    }
+    for (uint32_t q = schedule->jobs[span->job].queue; q != ORR_NONE; q = parent_of(lending, q)) {
+        lending->reported[(size_t)q * lending->columns + flavor] = is_over(lending, q, flavor);
+    }
+}
+
 static void walk(struct lending *lending)
 {
     size_t count;
@@ -308,8 +350,13 @@ static void walk(struct lending *lending)
         for (; i < count && edges[i].at_ms == now; i++) {
             take(lending, &edges[i]);
         }
+        set_leaving(lending, &edges[first], i - first, false);
         for (size_t e = first; e < i; e++) {
             judge(lending, &edges[e]);
+        }
+        set_leaving(lending, &edges[first], i - first, true);
+        for (size_t e = first; e < i; e++) {
+            excuse(lending, &edges[e]);
         }
     }
     orr_free(edges);
