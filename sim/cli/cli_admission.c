@@ -123,8 +123,8 @@ static void print_set(const struct orr_admission_set *set, bool first)
         const bool last = u + 1 == set->use_count || strcmp(use[1].flavor, use->flavor) != 0;
         (void)putchar(' ');
         orr_cells_plain(use->resource);
-        (void)printf(" %.10g", strcmp(use->resource, "cpu") == 0 ? (double)use->amount / 1000
-                                                                 : (double)use->amount);
+        char amount[ORR_ADMISSION_AMOUNT];
+        (void)printf(" %s", orr_admission_amount(amount, use->resource, use->amount));
         if (last) {
             (void)printf(" of ");
             orr_cells_plain(use->flavor);

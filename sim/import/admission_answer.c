@@ -85,15 +85,36 @@ static void tell_sets(struct teller *teller, uint32_t index, struct orr_admissio
 
 /* --- why it waits --- */
 
+static bool is_of_bytes(const char *resource)
+{
+    return strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0 ||
+           strncmp(resource, "hugepages-", sizeof "hugepages-" - 1) == 0;
+}
+
+const char *orr_admission_amount(char out[ORR_ADMISSION_AMOUNT], const char *resource,
+                                 int64_t amount)
+{
+    static const char *const suffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+    if (amount == ORR_QUOTA_UNLIMITED) {
+        (void)snprintf(out, ORR_ADMISSION_AMOUNT, "any");
+    } else if (strcmp(resource, "cpu") == 0) {
+        (void)snprintf(out, ORR_ADMISSION_AMOUNT, "%.10g", (double)amount / 1000);
+    } else {
+        size_t s = 0;
+        for (; is_of_bytes(resource) && amount != 0 && amount % ORR_KIB == 0 &&
+               s + 1 < sizeof suffixes / sizeof suffixes[0];
+             s++) {
+            amount /= ORR_KIB;
+        }
+        (void)snprintf(out, ORR_ADMISSION_AMOUNT, "%" PRId64 "%s", amount, suffixes[s]);
+    }
+    return out;
+}
+
 static void append_amount(char text[SENTENCE_MAX], const char *resource, int64_t amount)
 {
-    if (amount == ORR_QUOTA_UNLIMITED) {
-        append(text, "any");
-    } else if (strcmp(resource, "cpu") == 0) {
-        append(text, "%.10g", (double)amount / 1000);
-    } else {
-        append(text, "%" PRId64, amount);
-    }
+    char written[ORR_ADMISSION_AMOUNT];
+    append(text, "%s", orr_admission_amount(written, resource, amount));
 }
 
 /* "cpu: asks 6, free 4 of at most 8 in h100": each flavor in which it would not fit. */

@@ -30,6 +30,10 @@ struct orr_admission_use { /* of one resource of a pod set */
     const char *resource, *flavor;
     int64_t amount; /* milli-cores of CPU, else whole units */
 };
+#define ORR_ADMISSION_AMOUNT 40
+/* As Kubernetes writes it: cores, bytes with a suffix ("256Gi"), whole units; returns `out`. */
+const char *orr_admission_amount(char out[ORR_ADMISSION_AMOUNT], const char *resource,
+                                 int64_t amount);
 struct orr_admission_place { /* of a flavor with a topology */
     const char *domain;      /* values of its levels with "/" between, the widest first */
     int64_t pods;
