@@ -53,6 +53,14 @@ static bool has_scopes(const struct import_value *quota)
            import_get(quota, "spec/scopeSelector") != NULL;
 }
 
+/* Does it hold up pods? Quotas of storage or of objects other than pods do not. */
+static bool holds_up(const char *hard, bool requests, const char *name)
+{
+    return strncmp(hard, "limits.", sizeof "limits." - 1) == 0 || strcmp(hard, "pods") == 0 ||
+           strcmp(hard, "count/pods") == 0 ||
+           (requests && strchr(name, '/') != NULL && strstr(name, "storage") == NULL);
+}
+
 static void bound_by(struct kube *kube, struct import_queue *queue,
                      const struct import_value *quota)
 {
@@ -68,6 +76,9 @@ static void bound_by(struct kube *kube, struct import_queue *queue,
         const char *text = import_scalar(kube->load, hard);
         int64_t most = 0;
         if (!cpu && !memory && !gpu) {
+            if (holds_up(hard->key, requests, name)) {
+                import_note(kube->model, "a ResourceQuota of %.100s is not heeded", hard->key);
+            }
             continue;
         }
         if (!import_quantity(text, cpu ? 1000 : 1, &most) || most < 0) {

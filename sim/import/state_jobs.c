@@ -185,6 +185,12 @@ static void put_shape(struct writer *w, const struct job *job)
                   request->vec.v[IMPORT_MEMORY] / ORR_MIB);
     if (min < ask->pods) {
         (void)fprintf(w->trace, "%u", (unsigned)(min > 0 ? min : 1));
+        if (job->kind != ORR_KIND_INFERENCE) {
+            state_note(w, "elastic",
+                       "jobs of several pods that start with fewer: each takes its run time, "
+                       "however many of its pods find room, and those that find none do no work",
+                       1);
+        }
     }
 }
 

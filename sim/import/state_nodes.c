@@ -278,7 +278,9 @@ static const char *pool_name(struct writer *w, const struct import_node *node,
                              struct orr_idmap *names)
 {
     const char *model = import_label(node->labels, "nvidia.com/gpu.product");
-    const char *base = node->allocatable.v[IMPORT_GPU] == 0 ? "cpu" : model != NULL ? model : "gpu";
+    const bool devices = node->allocatable.v[IMPORT_GPU] > 0;
+    const bool gpus = devices || has_instances(w->model, node);
+    const char *base = !gpus ? "cpu" : model != NULL ? model : devices ? "gpu" : "mig";
     char text[64];
     size_t n = 0;
     for (; base[n] != '\0' && n < 40; n++) {
