@@ -347,6 +347,16 @@ static bool cycle_due(struct engine *engine)
     return false;
 }
 
+/* Before the begin nobody starts but who runs already, so that the queue then is none of the run's.
+ */
+static void note_queue(struct engine *engine, orr_ms now)
+{
+    const uint32_t waiting = engine->ledger->pending_jobs;
+    if (now >= engine->world->begin_ms && waiting > engine->run->queue_len_max) {
+        engine->run->queue_len_max = waiting;
+    }
+}
+
 static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr_err *err)
 {
     struct orr_run *run = engine->run;
@@ -399,8 +409,7 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
         __builtin_prefetch(&engine->ledger->jobs[next->subject]);
         __builtin_prefetch(&engine->world->specs[next->subject]);
     }
-    uint32_t waiting = engine->ledger->pending_jobs;
-    run->queue_len_max = waiting > run->queue_len_max ? waiting : run->queue_len_max;
+    note_queue(engine, now);
     run->end_ms = now;
     return ORR_OK;
 }
