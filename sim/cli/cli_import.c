@@ -412,8 +412,11 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
         }
         if (o->common.json) {
             import_print_json(&report, o->output, o->capacity);
-        } else {
+        } else if (!o->common.quiet) {
             import_print(&report, o->capacity, stdout);
+            (void)printf("  wrote     %s/cluster.yaml%s", o->output,
+                         jobs != NULL ? " and jobs.csv: orrery run " : ", without jobs\n");
+            (void)printf(jobs != NULL ? "%s/cluster.yaml\n" : "", o->output);
         }
     }
     orr_intake_report_release(&report);

@@ -466,8 +466,10 @@ int64_t orr_cli_cluster_gpus(struct argp_state *state, const char *text)
     const size_t rest = times == NULL ? 0 : strcspn(times + 1, ":");
     if (times == NULL || !orr_parse_i64(text, (size_t)(times - text), &nodes) ||
         !orr_parse_i64(times + 1, rest, &gpus) || nodes < 1 || gpus < 1 || nodes > 10000000 ||
-        gpus > 10000) {
-        argp_error(state, "--cluster: \"%s\" is not like 80x8", text);
+        gpus > 10000 || strchr(text, ',') != NULL) {
+        argp_error(state,
+                   "--cluster: \"%s\" is not like 80x8, or 80x8:H100, once for each kind of nodes",
+                   text);
         return 0;
     }
     return nodes * gpus;

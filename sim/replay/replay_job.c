@@ -187,7 +187,11 @@ static bool constrain_group(struct orr_world *world, struct orr_replay_nodes *no
     if (models != NULL && strchr(models, '|') == NULL) {
         model = orr_idmap_find(&world->cluster.models, models, strlen(models));
         if (model == ORR_NONE) {
-            return reject(world, part, row, "no node has the GPU model", models);
+            return reject(world, part, row,
+                          world->cluster.models.count > 0
+                              ? "no node has the GPU model"
+                              : "no pool states a gpu_model (--cluster NxG:MODEL), and it asks for",
+                          models);
         }
         models = NULL;
     }

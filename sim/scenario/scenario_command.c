@@ -59,6 +59,10 @@ static enum orr_status add_pool(struct maker *maker, struct orr_scenario__node *
         return orr_scenario__fail_as(load, ORR_USAGE, &maker->at,
                                      "expected NODESxGPUS or NODESxGPUS:MODEL, such as 80x8:H100");
     }
+    if (strchr(rest, ',') != NULL) { /* else all behind the colon were one model's name */
+        return orr_scenario__fail_as(load, ORR_USAGE, &maker->at,
+                                     "one kind of nodes at a time: give --cluster once for each");
+    }
     struct orr_scenario__node *pool = add_map(maker, pools, name);
     status = add_value(maker, rows, pool, "nodes", orr_arena_strndup(load->arena, text, nodes));
     if (status == ORR_OK) {
