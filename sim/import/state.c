@@ -244,15 +244,25 @@ static void write_head(struct writer *w)
 static void count_gpus(struct writer *w)
 {
     const struct import_model *model = w->model;
+    int64_t instances = 0, of_instances = 0;
     for (uint32_t n = 0; n < model->node_count; n++) {
         const int64_t *left = w->places[n].left;
         w->out->gpus += (double)left[IMPORT_GPU];
         for (uint32_t r = 0; r < model->resources.count; r++) {
-            const int64_t instances = left[IMPORT_EXTENDED + r];
-            w->out->gpus += state_counts_profile(model, r) && instances > 0
-                                ? (double)(instances * orr_mig_gpus(state_profile_of(model, r)))
-                                : 0.0;
+            const int64_t count = left[IMPORT_EXTENDED + r];
+            if (state_counts_profile(model, r) && count > 0) {
+                instances += count;
+                of_instances += count * orr_mig_gpus(state_profile_of(model, r));
+            }
         }
+    }
+    w->out->gpus += (double)of_instances;
+    if (instances > 0) {
+        const char *text = import_format(w->load,
+                                         "MIG instances: each counts as the GPUs that its profile "
+                                         "names, 1g as 1 and 3g as 3, together as %" PRId64,
+                                         of_instances);
+        state_note(w, "mig-gpus", text, (uint32_t)instances);
     }
 }
 
