@@ -2,6 +2,8 @@
 /* cli_blame.c - `orrery blame`: who made others wait. */
 #include <string.h>
 
+#include <orrery/analysis/names.h>
+#include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/blame.h>
 
@@ -72,11 +74,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void print_one(const struct orr_blamed *item, const char *name)
+/* Behind its name. */
+static void print_one(const struct orr_blamed *item)
 {
     char rough[24], held[24], longer[24], shorter[24];
-    (void)printf("%-28s %7u %12s %14s %7u %14s", name, item->jobs,
-                 orr_cli_gpu_hours(item->gpu_h, held),
+    (void)printf("%7u %12s %14s %7u %14s", item->jobs, orr_cli_gpu_hours(item->gpu_h, held),
                  orr_cli_gpu_hours(item->longer_gpu_h, longer), item->longer_jobs,
                  orr_cli_gpu_hours(item->shorter_gpu_h, shorter));
     if (item->most_job != NULL) {
@@ -85,6 +87,28 @@ static void print_one(const struct orr_blamed *item, const char *name)
                      orr_format_rough(rough, item->most_job_s));
     }
     (void)printf("\n");
+}
+
+static void print_table(const char *what, const struct orr_blame *blame)
+{
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    struct orr_name_column column = {.count = blame->count};
+    column.names = orr_arena_alloc(&arena, blame->count + (size_t)1, sizeof *column.names);
+    column.shorts = orr_arena_alloc(&arena, blame->count + (size_t)1, sizeof *column.shorts);
+    for (uint32_t i = 0; i < blame->count; i++) {
+        column.names[i] = blame->items[i].shown;
+    }
+    orr_name_column_of(&column, 28, &arena);
+    orr_pad(stdout, what, column.width + 1);
+    (void)printf("%7s %12s %14s %7s %14s  %s\n", "jobs", "GPU-h held", "caused GPU-h", "in jobs",
+                 "spared GPU-h", "most of it");
+    for (uint32_t i = 0; i < blame->count; i++) {
+        orr_pad(stdout, column.shorts[i], column.width + 1);
+        print_one(&blame->items[i]);
+    }
+    orr_short_legend(stdout, "", column.names, column.shorts, column.count);
+    orr_arena_release(&arena);
 }
 
 static void print_answer(const struct blame_cli *o, const struct orr_blame *blame)
@@ -112,11 +136,7 @@ static void print_answer(const struct blame_cli *o, const struct orr_blame *blam
     }
     orr_cli_say_turns(longer_gpu_h, shorter_gpu_h);
     (void)printf("\n");
-    (void)printf("%-28s %7s %12s %14s %7s %14s  %s\n", what, "jobs", "GPU-h held", "caused GPU-h",
-                 "in jobs", "spared GPU-h", "most of it");
-    for (uint32_t i = 0; i < blame->count; i++) {
-        print_one(&blame->items[i], blame->items[i].shown);
-    }
+    print_table(what, blame);
 }
 
 static void print_json(const struct blame_cli *o, const struct orr_blame *blame)
