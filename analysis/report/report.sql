@@ -38,35 +38,47 @@ WITH one AS (
     UNION ALL
     SELECT job, max(from_ms, until_ms - 1000), 1 FROM longest),
   placed AS ( -- rows of nodes that follow each other; those of a moment alone become a row a node
-    SELECT node, 1 AS nodes, mgpu, last_start_ms AS start_ms, coalesce(end_ms, 9e18) AS end_ms
+    SELECT id AS job, 0 AS ask, node, 1 AS nodes, mgpu, last_start_ms AS start_ms, coalesce(end_ms, 9e18) AS end_ms
     FROM job
     WHERE node IS NOT NULL AND start_ms IS NOT NULL
     UNION ALL
-    SELECT node, nodes, mgpu, start_ms, coalesce(end_ms, 9e18) FROM placement),
-  held AS (
-    SELECT m.job, m.is_end, n.id AS node, sum(p.mgpu) AS mgpu
+    SELECT job, ask, node, nodes, mgpu, start_ms, coalesce(end_ms, 9e18) FROM placement),
+  held AS ( -- of devices, or of instances of a MIG profile
+    SELECT m.job, m.is_end, n.id AS node, a.mig_profile AS profile, sum(p.mgpu) AS mgpu
     FROM placed AS p
     CROSS JOIN moment AS m ON m.at_ms >= p.start_ms AND m.at_ms < p.end_ms
-    JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1
-    GROUP BY 1, 2, 3),
-  room AS ( -- of nodes that are up and not cordoned, and that its pods may be on
-    SELECT m.job, m.is_end, total(1000 * (n.gpus - coalesce(f.gpus, 0)) - coalesce(h.mgpu, 0)) / 1000.0 AS free,
-      max(1000 * (n.gpus - coalesce(f.gpus, 0)) - coalesce(h.mgpu, 0)) / 1000.0 AS hole
+    CROSS JOIN node AS n ON n.id BETWEEN p.node AND p.node + p.nodes - 1
+    CROSS JOIN job AS j ON j.id = p.job
+    CROSS JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask
+    GROUP BY 1, 2, 3, 4),
+  asked AS ( -- what the first pods of each ask: devices, or instances
+    SELECT m.job, m.is_end, m.at_ms, a.gpu_model, a.bound, a.shard, a.mig_profile AS profile,
+      CASE WHEN a.instances > 0 THEN a.mig_mgpu / a.instances ELSE 0 END AS each_mgpu
     FROM moment AS m -- first: from nodes and shapes on, all jobs of the shapes would be looked at for each node
     CROSS JOIN job AS j ON j.id = m.job
-    CROSS JOIN ask AS a ON a.shape = j.shape AND a.nr = 0
-    CROSS JOIN node AS n ON (a.gpu_model IS NULL OR instr('|' || a.gpu_model || '|', '|' || n.gpu_model || '|') > 0)
-    LEFT JOIN foreign_pods AS f ON f.node = n.id
-    LEFT JOIN held AS h ON h.job = m.job AND h.is_end = m.is_end AND h.node = n.id
-    WHERE NOT EXISTS (SELECT 1 FROM barred AS b WHERE b.bound = a.bound AND b.node = n.id)
-      AND (a.shard IS NULL OR n.pool IN (SELECT pool FROM shard_pool AS s WHERE s.shard = a.shard)
+    CROSS JOIN ask AS a ON a.shape = j.shape AND a.nr = 0),
+  nodes AS ( -- what a node has of that
+    SELECT m.job, m.is_end, m.at_ms, m.bound, m.shard, m.profile, n.id AS id, n.pool AS pool,
+      CASE WHEN m.profile IS NULL THEN 1000 * (n.gpus - n.mig_gpus - coalesce(f.gpus, 0))
+        ELSE coalesce((SELECT g.instances * m.each_mgpu FROM mig AS g WHERE g.node = n.id AND g.profile = m.profile), 0) END AS mgpu
+    FROM asked AS m
+    CROSS JOIN node AS n ON (m.gpu_model IS NULL OR instr('|' || m.gpu_model || '|', '|' || n.gpu_model || '|') > 0)
+    LEFT JOIN foreign_pods AS f ON f.node = n.id),
+  room AS ( -- of nodes that are up and not cordoned, and that its pods may be on
+    SELECT n.job, n.is_end, n.profile, total(n.mgpu - coalesce(h.mgpu, 0)) / 1000.0 AS free,
+      max(n.mgpu - coalesce(h.mgpu, 0)) / 1000.0 AS hole
+    FROM nodes AS n
+    LEFT JOIN held AS h ON h.job = n.job AND h.is_end = n.is_end AND h.node = n.id AND h.profile IS n.profile
+    WHERE NOT EXISTS (SELECT 1 FROM barred AS b WHERE b.bound = n.bound AND b.node = n.id)
+      AND (n.shard IS NULL OR n.pool IN (SELECT pool FROM shard_pool AS s WHERE s.shard = n.shard)
         OR NOT EXISTS (SELECT 1 FROM shard_pool))
-      AND NOT EXISTS (SELECT 1 FROM outage AS o WHERE o.node = n.id AND o.from_ms <= m.at_ms AND coalesce(o.to_ms, 9e18) > m.at_ms)
-      AND NOT EXISTS (SELECT 1 FROM away AS o WHERE o.node = n.id AND o.from_ms <= m.at_ms AND coalesce(o.to_ms, 9e18) > m.at_ms)
-      AND NOT EXISTS (SELECT 1 FROM cordon AS o WHERE o.node = n.id AND o.from_ms <= m.at_ms AND coalesce(o.to_ms, 9e18) > m.at_ms)
-    GROUP BY 1, 2),
+      AND NOT EXISTS (SELECT 1 FROM outage AS o WHERE o.node = n.id AND o.from_ms <= n.at_ms AND coalesce(o.to_ms, 9e18) > n.at_ms)
+      AND NOT EXISTS (SELECT 1 FROM away AS o WHERE o.node = n.id AND o.from_ms <= n.at_ms AND coalesce(o.to_ms, 9e18) > n.at_ms)
+      AND NOT EXISTS (SELECT 1 FROM cordon AS o WHERE o.node = n.id AND o.from_ms <= n.at_ms AND coalesce(o.to_ms, 9e18) > n.at_ms)
+    GROUP BY 1, 2, 3),
   said AS (
     SELECT r.job, r.is_end, printf('%g %s free', r.free, CASE WHEN r.free = 1 THEN 'GPU' ELSE 'GPUs' END)
+      || CASE WHEN r.profile IS NULL THEN '' ELSE ' of MIG instances ' || r.profile END
       || CASE WHEN j.mgpu < 1000 * j.pods THEN '' ELSE printf(', at most %g on one node', r.hole) END AS words
     FROM room AS r
     JOIN job AS j ON j.id = r.job

@@ -145,6 +145,20 @@ grep -q '<a href="#expected">' barred.html && grep -q '<h2 id="expected">' barre
 "$orrery" report free.db barred.db -o both.html
 grep -q '<b>barred.db:</b> y, interactive (1 more of its jobs never could start)' both.html || fail "who is worse off is not told"
 grep -q '<tr><td>jobs that never could start</td><td class="n">0</td><td class="n">1</td><td class="n">+1</td><td>worse</td>' both.html || fail "how many never could start is not told"
+# What is free is of the kind that a job asks: instances of a MIG profile are no devices, nor the other way round.
+printf 'job,submit_s,run_s,gpus_per_pod,pods,mig_profile\nd,0,100,3,1,\nm,0,200,,1,3g.40gb\ndevices,1,50,2,1,\ninstances,1,50,,2,3g.40gb\n' >kinds.csv
+cat >kinds.yaml <<'YAML'
+cluster:
+  pools:
+    d: {nodes: 1, gpus: 4}
+    m: {nodes: 1, gpus: 0, mig: {1g.10gb: 14, 3g.40gb: 2}}
+workload: [{name: t, trace: kinds.csv}]
+policy: {name: fifo, params: {backfill: true}}
+YAML
+"$orrery" run kinds.yaml --quiet --no-progress -o kinds.db
+"$orrery" report kinds.db -o kinds.html
+grep -q '>1 GPU free, at most 1 on one node<' kinds.html && grep -q '>3 GPUs free of MIG instances 3g.40gb, at most 3 on one node<' kinds.html ||
+    fail "free GPUs are of another kind: $(grep -o '>[0-9]* GPUs* free[^<]*' kinds.html)"
 # Several: side by side, with what was changed.
 "$orrery" report kai.db fifo.db -o two.html
 grep -q '<h2 id="side">' two.html || fail "not side by side"
