@@ -243,7 +243,7 @@ static void count_cluster(struct deciding *d)
 {
     const struct orr_cluster *cluster = &d->point.world.cluster;
     for (uint32_t n = 0; n < cluster->node_count; n++) {
-        d->out->gpus += orr_cluster_type(cluster, n)->gpus;
+        d->out->gpus += orr_node_type_counted_gpus(orr_cluster_type(cluster, n));
     }
     d->out->nodes = cluster->node_count;
 }
