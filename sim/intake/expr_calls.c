@@ -160,7 +160,20 @@ static bool call_pair(const struct expr *call, struct expr_row *row, struct expr
     return true;
 }
 
-/* "2-03:41:40", "41:40", "41:40.5" as seconds. */
+/* "1d 2h 3m", "45 min", "1h2m3.5s": with units, as people and Go write them. */
+static bool has_units(struct orr_cell text, orr_ms *out)
+{
+    char bare[64];
+    size_t count = 0;
+    for (size_t i = 0; i < text.bytes && count < sizeof bare; i++) {
+        if (text.at[i] != ' ') {
+            bare[count++] = text.at[i];
+        }
+    }
+    return count < sizeof bare && count > 1 && orr_parse_duration(bare, count, out) && *out >= 0;
+}
+
+/* "2-03:41:40", "41:40", "41:40.5", or with units, as seconds. */
 static bool call_span(const struct expr *call, struct expr_row *row, struct expr_value *out)
 {
     struct orr_cell text = {0};
@@ -168,6 +181,10 @@ static bool call_span(const struct expr *call, struct expr_row *row, struct expr
     *out = (struct expr_value){0};
     if (!text_of(call->args[0], row, &text, &none) || none) {
         return none || row->why[0] == '\0';
+    }
+    orr_ms ms;
+    if (has_units(text, &ms)) {
+        return expr__number(row, ms, 1000, out);
     }
     const char *at = text.at, *end = text.at + text.bytes;
     const char *dash = memchr(at, '-', text.bytes);
@@ -199,7 +216,7 @@ static bool call_span(const struct expr *call, struct expr_row *row, struct expr
     }
     if (!good || parts > 3) {
         return expr_fail(row, "a time is not like 2-03:41:40",
-                         "\"%s\" is not a time like 2-03:41:40", expr_show(text).text);
+                         "\"%s\" is not a time like 2-03:41:40 or 1d 2h 3m", expr_show(text).text);
     }
     return expr__number(row, seconds + (orr_wide)days * 86400 * den, den, out);
 }

@@ -370,10 +370,15 @@ static void put_column(FILE *out, const struct guess *guess, const char *native,
     (void)putc('\n', out);
 }
 
-static bool has_colons(const struct guess *guess, uint32_t column)
+/* Is some cell a time with colons, or one that ends with a unit? */
+static bool has_spans(const struct guess *guess, uint32_t column)
 {
     for (uint32_t r = 0; r < guess->rows; r++) {
-        if (memchr(guess->cells[column][r].at, ':', guess->cells[column][r].bytes) != NULL) {
+        const struct orr_cell *cell = &guess->cells[column][r];
+        const char last = cell->bytes > 1 ? cell->at[cell->bytes - 1] : '\0';
+        const bool digit = cell->bytes > 1 && cell->at[0] >= '0' && cell->at[0] <= '9';
+        if (memchr(cell->at, ':', cell->bytes) != NULL ||
+            (digit && last != '\0' && strchr("smhdwn", last) != NULL)) {
             return true;
         }
     }
@@ -388,7 +393,7 @@ static void put_run(FILE *out, const struct guess *guess)
         const char *name = guess->names[run];
         char bare[200], value[300];
         const double unit = propose_unit(name, bare, sizeof bare);
-        if (has_colons(guess, run)) {
+        if (has_spans(guess, run)) {
             (void)fprintf(out, "  run_s: 'span(`%s`)'\n", name);
         } else if (unit >= 60) {
             (void)fprintf(out, "  run_s: '%s * %.0f'%s\n", column_value(guess, run, value), unit,
