@@ -89,7 +89,8 @@ struct kube {
     bool queue_is_namespace; /* of pods that name no queue: they are of a scheduler that has none */
     uint32_t other_shards;
     struct kube_left left_pods[KUBE_LEFT_MAX], left_devices[KUBE_LEFT_MAX];
-    uint32_t left_pod_count, left_device_count;
+    struct kube_left gpu_kinds[KUBE_LEFT_MAX]; /* resources that are GPUs, by nodes */
+    uint32_t left_pod_count, left_device_count, gpu_kind_count;
 };
 
 /* Kind word of an object, "" if it has none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kube_left.c - what a cluster has that the policy does not look at: pods that wait for another
- * scheduler, and GPUs under a name that is not a GPU's here. A user who reads "nothing is decided"
- * is told of both. */
+ * scheduler, and GPUs under a name that is not a GPU's here; and GPUs of several names, which it
+ * takes for one kind. Notes name them all, for a user who reads "nothing is decided". */
 #include <string.h>
 
 #include <orrery/base/text.h>
@@ -43,10 +43,11 @@ void kube_leave_devices(struct kube *kube, const struct import_value *allocatabl
         const size_t bytes = strlen(resource->key);
         const bool is_gpu = bytes >= 3 && strcmp(resource->key + bytes - 3, "gpu") == 0;
         int64_t amount = 0;
-        if (!is_gpu && strstr(resource->key, "gpu") != NULL && resource->kind == IMPORT_TEXT &&
+        if (strstr(resource->key, "gpu") != NULL && resource->kind == IMPORT_TEXT &&
             import_quantity(resource->text, 1, &amount) && amount > 0) {
             struct kube_left *left =
-                left_of(kube->left_devices, &kube->left_device_count, resource->key);
+                is_gpu ? left_of(kube->gpu_kinds, &kube->gpu_kind_count, resource->key)
+                       : left_of(kube->left_devices, &kube->left_device_count, resource->key);
             left->count++;
             left->gpus += amount;
         }
@@ -83,9 +84,24 @@ static void note_held(struct kube *kube)
     }
 }
 
+/* Each resource whose name ends in "gpu" is one and the same to KAI. */
+static void note_kinds(struct kube *kube)
+{
+    const struct kube_left *first = &kube->gpu_kinds[0], *other = &kube->gpu_kinds[1];
+    if (kube->gpu_kind_count > 1) {
+        import_note(kube->model,
+                    "\"%.200s\" of %u node%s and \"%.200s\" of %u%s are GPUs of one kind here, as "
+                    "they are to KAI: pods may be given nodes of the other unless labels or taints "
+                    "keep them from it",
+                    first->name, first->count, ORR_PLURAL(first->count), other->name, other->count,
+                    kube->gpu_kind_count > 2 ? ", and others," : "");
+    }
+}
+
 void kube_note_left(struct kube *kube)
 {
     note_held(kube);
+    note_kinds(kube);
     for (uint32_t i = 0; i < kube->left_pod_count; i++) {
         const struct kube_left *l = &kube->left_pods[i];
         import_note(kube->model,
