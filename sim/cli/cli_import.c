@@ -380,6 +380,16 @@ static void take_notes(struct orr_intake_report *report, const struct orr_intake
     }
 }
 
+static void print_written(const struct import_options *o, bool jobs)
+{
+    if (jobs) {
+        (void)printf("  wrote     %s/cluster.yaml and jobs.csv: orrery run %s/cluster.yaml\n",
+                     o->output, o->output);
+    } else {
+        (void)printf("  wrote     %s/cluster.yaml, without jobs\n", o->output);
+    }
+}
+
 /* Several files, or one that is no jobs. */
 static enum orr_status import_several(struct import_options *o, struct orr_err *err)
 {
@@ -414,9 +424,7 @@ static enum orr_status import_several(struct import_options *o, struct orr_err *
             import_print_json(&report, o->output, o->capacity);
         } else if (!o->common.quiet) {
             import_print(&report, o->capacity, stdout);
-            (void)printf("  wrote     %s/cluster.yaml%s", o->output,
-                         jobs != NULL ? " and jobs.csv: orrery run " : ", without jobs\n");
-            (void)printf(jobs != NULL ? "%s/cluster.yaml\n" : "", o->output);
+            print_written(o, jobs != NULL);
         }
     }
     orr_intake_report_release(&report);
