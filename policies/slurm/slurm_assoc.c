@@ -176,7 +176,7 @@ static enum orr_status read_limits(const struct table *table, const struct colum
             return complain(table, read_count(count, &limits[s].jobs) ? submits : count,
                             "is no number of jobs");
         }
-        if (wall.bytes > 0 && !orr_slurm__time(wall.at, wall.bytes, &limits[s].wall_ms)) {
+        if (wall.bytes > 0 && !orr_slurm__minutes(wall.at, wall.bytes, &limits[s].wall_ms)) {
             return complain(table, wall, "is no time");
         }
         limits[s].any = limits[s].jobs >= 0 || limits[s].wall_ms < ORR_MS_NEVER;

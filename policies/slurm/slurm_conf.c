@@ -71,16 +71,25 @@ void orr_slurm__say(const struct slurm_reader *reader, struct slurm_span part, c
     }
 }
 
-void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why)
+/* Says it of a part, unless something of these first letters was remarked on. */
+static void remark_once(const struct slurm_reader *reader, struct slurm_span part, size_t bytes,
+                        const char *why)
 {
     struct slurm_passed *passed = reader->passed;
     char name[64];
-    const size_t bytes = part.bytes - orr_slurm__value_in(part).bytes;
     (void)snprintf(name, sizeof name, "%.*s", (int)(bytes < 60 ? bytes : 60), part.at);
+    for (char *comma = strchr(name, ','); comma != NULL; comma = strchr(comma, ',')) {
+        *comma = ';'; /* names are joined by commas */
+    }
     if (passed != NULL && !is_listed(passed->remarked, name) &&
         add_name(passed->remarked, sizeof passed->remarked, name)) {
         orr_slurm__say(reader, part, why);
     }
+}
+
+void orr_slurm__remark(const struct slurm_reader *reader, struct slurm_span part, const char *why)
+{
+    remark_once(reader, part, part.bytes - orr_slurm__value_in(part).bytes, why);
 }
 
 void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span name,
@@ -97,7 +106,7 @@ void orr_slurm__pass_over(const struct slurm_reader *reader, struct slurm_span n
     (void)snprintf(word, sizeof word, "%.*s", (int)(name.bytes < 60 ? name.bytes : 60), name.at);
     const char *near = orr_nearest_within(word, heeded, count, SLIP);
     if (decides != NULL) {
-        orr_slurm__remark(reader, pair, decides);
+        remark_once(reader, pair, pair.bytes, decides); /* lines differ in what they state */
     } else if (near != NULL) {
         (void)snprintf(why, sizeof why, "is not heeded; did you mean %s?", near);
         orr_slurm__remark(reader, name, why);

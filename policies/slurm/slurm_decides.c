@@ -28,7 +28,9 @@ static const struct {
      "is not heeded: memory is what jobs state"},
     {"DefCpuPerGPU|JobDefaults", "", "is not heeded: CPUs and memory are what jobs state"},
     {"MaxCPUsPerSocket", "UNLIMITED", "is not heeded: jobs may have all CPUs of a socket"},
-    {"AllowGroups|RootOnly", "ALL|NO", "is not heeded: users of any group may use the partition"},
+    {"AllowGroups|RootOnly", "ALL|NO",
+     "is not heeded: users of any group may use the partition, unless AllowAccounts or AllowQos "
+     "say which"},
     {"ExclusiveUser", "NO", "is not heeded: users share nodes"},
     {"CoreSpecCount|CpuSpecList|MemSpecLimit", "0",
      "is not heeded: what a node has is the cluster's"}};

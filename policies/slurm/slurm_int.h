@@ -37,6 +37,7 @@ struct slurm_job {
     bool no_partition, no_qos, no_licenses; /* it names one that there is none of */
     bool none_takes;                        /* nothing may be submitted to any of its partitions */
     bool states_nodes;                      /* -N */
+    bool is_endless;                        /* --time=UNLIMITED */
     uint32_t array;                         /* ORR_NONE: no task of an array */
     int64_t priority;                       /* set by its user, -1: not */
     orr_ms begin_ms, limit_ms;              /* limit ORR_MS_NEVER: none */
@@ -393,6 +394,8 @@ bool orr_slurm__same(const char *text, size_t bytes, const char *word);
 /* "minutes", "minutes:seconds", "hours:minutes:seconds",
  * "days-hours[:minutes[:seconds]]", INFINITE and UNLIMITED (ORR_MS_NEVER). */
 bool orr_slurm__time(const char *text, size_t bytes, orr_ms *out);
+/* The same of what slurmctld keeps in whole minutes. */
+bool orr_slurm__minutes(const char *text, size_t bytes, orr_ms *out);
 
 /* slurm_assoc.c */
 uint32_t orr_slurm__qos(const struct slurm_conf *conf, const char *name, size_t bytes);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <orrery/base/minutes.h>
+
 uint32_t orr_slurm__assoc_of(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                              const struct slurm_options *options)
 {
@@ -72,7 +74,10 @@ orr_ms orr_slurm__stated_limit(const struct slurm_conf *conf, const struct orr_v
     if (spec->scales) {
         return ORR_MS_NEVER;
     }
-    if (orr_view_states_limit(view, job) || orr_slurm__is_unlimited(conf, view, job, partition)) {
+    if (orr_view_states_limit(view, job)) {
+        return orr_ms_whole_minutes(spec->estimate_ms);
+    }
+    if (orr_slurm__is_unlimited(conf, view, job, partition)) {
         return spec->estimate_ms;
     }
     return p->default_time_ms != ORR_MS_NONE ? p->default_time_ms : p->max_time_ms;
@@ -106,7 +111,9 @@ void orr_slurm__job_read(struct slurm *slurm, const struct orr_view *view, uint3
         j->qos = own != ORR_NONE ? own : orr_slurm__qos(&slurm->conf, "normal", 6);
     }
     orr_slurm__read_access(&slurm->conf, j);
-    j->limit_ms = orr_slurm__stated_limit(&slurm->conf, view, job, j->partitions[0]);
+    j->limit_ms = j->is_endless
+                      ? ORR_MS_NEVER
+                      : orr_slurm__stated_limit(&slurm->conf, view, job, j->partitions[0]);
     read_amounts(view, job, j);
 }
 

@@ -11,6 +11,7 @@
 
 enum key_type {
     KEY_TIME,     /* Slurm's time, ORR_MS_NEVER for INFINITE */
+    KEY_MINUTES,  /* the same, in whole minutes */
     KEY_WEIGHT,   /* whole number from 0, into a double */
     KEY_BACKFILL, /* sched/backfill or sched/builtin */
     KEY_MULTIFACTOR,
@@ -45,7 +46,8 @@ enum key_type {
     X(PriorityWeightAssoc, WEIGHT, weight_assoc, "0", "weight of the priority of its association") \
     X(PriorityWeightFairshare, WEIGHT, weight_fairshare, "0", "weight of the fair-share factor")   \
     X(PriorityWeightQOS, WEIGHT, weight_qos, "0", "weight of its QOS' priority")                   \
-    X(PriorityDecayHalfLife, TIME, decay_half_life_ms, "7-0", "half-life of usage; 0: no decay")   \
+    X(PriorityDecayHalfLife, MINUTES, decay_half_life_ms, "7-0",                                   \
+      "half-life of usage; 0: no decay")                                                           \
     X(PriorityUsageResetPeriod, RESET, usage_reset, "NONE",                                        \
       "NONE, NOW, DAILY, WEEKLY, MONTHLY, QUARTERLY or YEARLY: usage becomes 0 "                   \
       "then")                                                                                      \
@@ -70,8 +72,8 @@ enum key_type {
     X(Licenses, LICENSES, licenses, "",                                                            \
       "licenses that jobs ask by --licenses, with how many there are: matlab:4,ansys")             \
     X(PriorityWeightTRES, TRES, weight_tres, "", "weights by resource: CPU=300,GRES/gpu=1000")     \
-    X(PriorityMaxAge, TIME, max_age_ms, "7-0", "the wait at which the age factor is 1")            \
-    X(PriorityCalcPeriod, TIME, calc_period_ms, "5",                                               \
+    X(PriorityMaxAge, MINUTES, max_age_ms, "7-0", "the wait at which the age factor is 1")         \
+    X(PriorityCalcPeriod, MINUTES, calc_period_ms, "5",                                            \
       "how often priorities of waiting jobs change")                                               \
     X(PriorityFavorSmall, YES, favor_small, "NO", "YES: small jobs have the larger size factor")   \
     X(PriorityFlags, FLAGS, priority_flags, "", "as in slurm.conf, joined by commas")
@@ -299,6 +301,16 @@ static bool has_item(struct slurm_span list, const char *word)
     return found;
 }
 
+static enum orr_status read_time(const struct slurm_reader *reader, const struct key *key,
+                                 struct slurm_span value, orr_ms *out)
+{
+    const bool read = key->type == KEY_MINUTES ? orr_slurm__minutes(value.at, value.bytes, out)
+                                               : orr_slurm__time(value.at, value.bytes, out);
+    return read ? ORR_OK
+                : orr_slurm__complain(reader, value,
+                                      "is no time: minutes, hours:minutes:seconds, days-hours");
+}
+
 static enum orr_status set_key(const struct slurm_reader *reader, const struct key *key,
                                struct slurm_span value)
 {
@@ -306,10 +318,7 @@ static enum orr_status set_key(const struct slurm_reader *reader, const struct k
     double number;
     switch (key->type) {
     case KEY_TIME:
-        return orr_slurm__time(value.at, value.bytes, (orr_ms *)(void *)at)
-                   ? ORR_OK
-                   : orr_slurm__complain(reader, value,
-                                         "is no time: minutes, hours:minutes:seconds, days-hours");
+    case KEY_MINUTES: return read_time(reader, key, value, (orr_ms *)(void *)at);
     case KEY_WEIGHT:
         if (!orr_parse_double(value.at, value.bytes, &number) || number < 0) {
             return orr_slurm__complain(reader, value, "is no weight: a number from 0");

@@ -217,7 +217,7 @@ static enum orr_status set_partition(const struct slurm_reader *reader, struct s
     }
     if (orr_slurm__is(name, "MaxTime") || orr_slurm__is(name, "DefaultTime")) {
         orr_ms *time = orr_slurm__is(name, "MaxTime") ? &p->max_time_ms : &p->default_time_ms;
-        return orr_slurm__time(value.at, value.bytes, time)
+        return orr_slurm__minutes(value.at, value.bytes, time)
                    ? ORR_OK
                    : orr_slurm__complain(reader, value, "is no time");
     }

@@ -17,7 +17,6 @@ enum option_class {
     NODES,   /* which ones */
     TASKS,   /* where on them */
     SHARING, /* of CPUs */
-    LIMIT,
     BEGIN,
     AFTER,
     UNKNOWN, /* something that there is none of here */
@@ -29,7 +28,6 @@ static const char *const whys[] = {
     [NODES] = "columns such as node_selector say which nodes jobs may have",
     [TASKS] = "tasks are spread over nodes as the selector finds them",
     [SHARING] = "a CPU has one job at a time",
-    [LIMIT] = "column time_limit_s says it",
     [BEGIN] = "column eligible_s says it",
     [AFTER] = "column after says it",
     [UNKNOWN] = "policy slurm has nothing like it",
@@ -51,7 +49,7 @@ static const struct option {
                {"exclusive", '\0', READ},
                {"requeue", '\0', READ},
                {"no-requeue", '\0', READ},
-               {"time", 't', LIMIT},
+               {"time", 't', READ},
                {"begin", 'b', BEGIN},
                {"dependency", 'd', AFTER},
                {"ntasks", 'n', ROW},
@@ -272,6 +270,16 @@ static bool read_switches(const struct slurm_conf *conf, struct slurm_job *job,
     return true;
 }
 
+/* A row without time_limit_s states none, for which there may be a default: only that there is to
+ * be no limit has to be stated here. */
+static enum slurm_heard hear_time(struct slurm_job *job, struct slurm_span value)
+{
+    orr_ms limit = 0;
+    const bool read = orr_slurm__is(value, "-1") || orr_slurm__time(value.at, value.bytes, &limit);
+    job->is_endless = read && (limit == 0 || limit == ORR_MS_NEVER);
+    return job->is_endless ? SLURM_HEARD : read ? SLURM_UNHEARD : SLURM_WRONG;
+}
+
 /* "ID" or "ID%4": the array a task belongs to, and how many of it may run at
  * once. */
 static bool read_array(struct slurm *slurm, struct slurm_job *job, struct slurm_span value)
@@ -305,6 +313,9 @@ static enum slurm_heard read_option(struct slurm *slurm, struct slurm_job *job, 
     }
     if (strcmp(name, "licenses") == 0) {
         return hear_licenses(slurm, job, value);
+    }
+    if (strcmp(name, "time") == 0) {
+        return hear_time(job, value);
     }
     if (strcmp(name, "nodes") == 0) {
         return heard_if(read_nodes(job, value));
@@ -387,6 +398,7 @@ static const char *why_of(size_t option)
         return whys[options[option].of];
     }
     return strcmp(name, "qos") == 0        ? "sacctmgr has no table of QOS"
+           : strcmp(name, "time") == 0     ? "column time_limit_s says it"
            : strcmp(name, "licenses") == 0 ? "slurm_conf has no Licenses="
                                            : "slurm_conf has no lines PartitionName=";
 }

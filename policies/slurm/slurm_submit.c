@@ -151,8 +151,9 @@ bool orr_slurm__has_nodes_for(const struct slurm_conf *conf, uint32_t partition,
 bool orr_slurm__has_time_for(const struct slurm_conf *conf, uint32_t partition,
                              const struct slurm_job *job)
 {
-    return job->limit_ms <= conf->partitions[partition].max_time_ms ||
-           job->limit_ms >= ORR_MS_NEVER / 2 || slurm_has_flag(conf, job, SLURM_PART_TIME);
+    const bool is_service = job->limit_ms >= ORR_MS_NEVER / 2 && !job->is_endless;
+    return job->limit_ms <= conf->partitions[partition].max_time_ms || is_service ||
+           slurm_has_flag(conf, job, SLURM_PART_TIME);
 }
 
 static bool keeps_limits(const struct slurm_conf *conf, const struct slurm_job *job, uint32_t p)

@@ -2,6 +2,7 @@
 /* slurm_text.c - times and resources as Slurm's files write them. */
 #include <string.h>
 
+#include <orrery/base/minutes.h>
 #include <orrery/base/text.h>
 
 #include "slurm_conf_int.h"
@@ -64,6 +65,13 @@ bool orr_slurm__time(const char *text, size_t bytes, orr_ms *out)
     }
     *out = seconds * 1000;
     return true;
+}
+
+bool orr_slurm__minutes(const char *text, size_t bytes, orr_ms *out)
+{
+    const bool read = orr_slurm__time(text, bytes, out);
+    *out = read ? orr_ms_whole_minutes(*out) : *out;
+    return read;
 }
 
 /* --- resources --- */

@@ -183,7 +183,8 @@ void orr_slurm__unheeded(const void *params, const struct orr_view *view, orr_po
             const uint32_t queue = view->specs[j].queue;
             add_partitions(&slurm, &job, nodes + (size_t)queue * slurm.words);
             has_jobs[queue] = true;
-            unlimited += orr_slurm__is_unlimited(&slurm.conf, view, j, job.partitions[0]);
+            unlimited +=
+                !job.is_endless && orr_slurm__is_unlimited(&slurm.conf, view, j, job.partitions[0]);
             const bool strange = lacks_assoc(&slurm, view, j, &options);
             first = strange && strangers == 0 ? j : first;
             strangers += strange;

@@ -363,6 +363,7 @@ static uint32_t submitted_with(struct sacct *sacct, const struct sacct_job *job,
     }
     put_option(out, "account", cell_of(sacct, AT_Account));
     put_option(out, "qos", cell_of(sacct, AT_QOS));
+    (void)fputs(job->unlimited ? " --time=UNLIMITED" : "", out);
     (void)fprintf(out, " --nodes=%u", (unsigned)job->nodes);
     if (task != NULL) {
         put_option(out, "array", (struct orr_cell){id.at, (size_t)(task - id.at)});
@@ -543,9 +544,12 @@ static void add_notes(struct sacct *sacct)
     if (unlimited > 0) {
         orr_intake_note(report,
                         "%llu job%s the time limit UNLIMITED, which time_limit_s has no word for: "
-                        "it is empty there, for which policy slurm takes DefaultTime of the "
-                        "partition, else MaxTime",
-                        (unsigned long long)unlimited, ORR_ONE(unlimited, " has", "s have"));
+                        "it is empty there, %s",
+                        (unsigned long long)unlimited, ORR_ONE(unlimited, " has", "s have"),
+                        sacct->options->sbatch
+                            ? "and --time=UNLIMITED in column sbatch says it to policy slurm"
+                            : "for which policy slurm takes DefaultTime of the partition, else "
+                              "MaxTime: --sbatch keeps it");
     }
     intake_note_cut(report, sacct->cut);
     if (sacct->running > 0) {

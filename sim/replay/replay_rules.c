@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include <orrery/base/minutes.h>
 #include <orrery/base/sort.h>
 
 /* The first that is stated from a queue upwards. */
@@ -64,6 +65,11 @@ static bool any_rule(const struct orr_scenario *scenario)
     return any;
 }
 
+static bool is_of_slurm(const struct orr_scenario *scenario, uint32_t shard)
+{
+    return shard < scenario->shard_count && strcmp(scenario->shards[shard].policy, "slurm") == 0;
+}
+
 static void fill_rules(const struct orr_scenario *scenario, struct orr_world *world)
 {
     struct orr_idmap names;
@@ -76,6 +82,7 @@ static void fill_rules(const struct orr_scenario *scenario, struct orr_world *wo
     for (uint32_t q = 0; q < world->queues.count; q++) {
         const char *name = orr_idmap_name(&world->queues.names, q);
         world->rules[q] = rules_of(scenario, &names, orr_idmap_find(&names, name, strlen(name)));
+        world->rules[q].limits_are_whole = is_of_slurm(scenario, world->queues.queues[q].shard);
     }
     orr_idmap_release(&names);
 }
@@ -163,7 +170,11 @@ static orr_ms time_limit_of(const struct orr_world *world, uint32_t job)
     const bool ends = world->rules[spec->queue].ends_at_limit &&
                       world->terms.items[spec->terms].service == 0 && spec->estimate_ms > 0 &&
                       orr_world_states_limit(world, job);
-    return ends ? spec->estimate_ms : ORR_MS_NONE;
+    if (!ends) {
+        return ORR_MS_NONE;
+    }
+    return world->rules[spec->queue].limits_are_whole ? orr_ms_whole_minutes(spec->estimate_ms)
+                                                      : spec->estimate_ms;
 }
 
 orr_ms orr_world_longest_ms(const struct orr_world *world, uint32_t job, enum orr_rule *rule)

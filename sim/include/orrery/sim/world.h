@@ -66,7 +66,8 @@ struct orr_world_hold { /* a job that may not be considered when it is submitted
 struct orr_queue_rules {  /* about single jobs of a queue, inherited ones included */
     int64_t max_job_mgpu; /* -1: any */
     orr_ms max_session_ms, stop_idle_ms, max_runtime_ms, requeue_delay_ms; /* ORR_MS_NONE: none */
-    bool ends_at_limit; /* jobs that state a time limit */
+    bool ends_at_limit;    /* jobs that state a time limit */
+    bool limits_are_whole; /* a limit lasts to the end of its minute, as policy slurm keeps it */
 };
 
 struct orr_world_ruled { /* a job that such a rule bites */
