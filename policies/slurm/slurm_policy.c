@@ -484,7 +484,8 @@ static orr_ms slurm_wake(void *state, const struct orr_view *view)
     return due;
 }
 
-/* Nodes of its partitions that lines State= do not keep jobs off. */
+/* Nodes of its partitions that lines State= do not keep jobs off. A job that runs and is not to be
+ * requeued has none but its own: without these it is over, so that nobody may move it. */
 static const uint64_t *slurm_nodes(void *state, const struct orr_view *view, uint32_t job)
 {
     struct slurm *slurm = state;
@@ -492,10 +493,11 @@ static const uint64_t *slurm_nodes(void *state, const struct orr_view *view, uin
         return NULL;
     }
     const struct slurm_job *j = &slurm->jobs[job];
+    const bool stays = j->state == SLURM_RUNS && j->no_requeue && !view->specs[job].scales;
     uint32_t count = 0;
     for (uint32_t w = 0; w < slurm->words; w++) {
         uint64_t nodes = 0;
-        for (uint32_t p = 0; p < j->partition_count; p++) {
+        for (uint32_t p = 0; p < j->partition_count && !stays; p++) {
             nodes |= slurm->conf.partitions[j->partitions[p]].nodes[w];
         }
         slurm->open_to[w] = nodes & slurm->conf.open_nodes[w];
