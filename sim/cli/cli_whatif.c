@@ -364,12 +364,16 @@ int orr_cli_whatif(int argc, char **argv)
     enum orr_status status = load_base(&w, &err);
     status = status == ORR_OK ? list_arms(&w, &err) : status;
     status = status == ORR_OK ? list_points(&w, &err) : status;
-    status = status == ORR_OK ? run_points(&w, &err) : status;
+    if (status == ORR_OK) {
+        orr_whatif_hear(&w);
+        status = run_points(&w, &err);
+    }
     status = status == ORR_OK ? orr_whatif_answer(&w, &code, &err) : status;
     orr_replicas_release(&w.aligned);
     if (w.scratch[0] != '\0') {
         orr_scratch_remove(w.scratch);
     }
+    orr_free(w.unheeded);
     orr_arena_release(&w.arena);
     orr_scenario_release(&w.base);
     return status == ORR_OK ? code : orr_cli_fail(&err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* whatif.h - what the files of `orrery whatif` share: cli_whatif.c runs, whatif_answer.c tells. */
+/* whatif.h - what the files of `orrery whatif` share: cli_whatif.c runs, whatif_heed.c has what
+ * is not heeded, whatif_answer.c tells. */
 #ifndef ORR_SIM_CLI_WHATIF_H
 #define ORR_SIM_CLI_WHATIF_H
 
@@ -23,6 +24,11 @@ struct whatif_change { /* beside what --set changes, which is part of each */
     const char *policy, *variant;
 };
 
+struct whatif_unheeded {
+    uint32_t arm;
+    const char *text; /* a sentence, or a line of the policy's about its parameters */
+};
+
 struct whatif {
     const struct whatif_options *options;
     struct orr_scenario_options from;    /* the base in words */
@@ -37,10 +43,18 @@ struct whatif {
     const char **labels;
     uint32_t *arms;
     char scratch[4200];
-    struct orr_replicas aligned; /* runs repeated for that */
+    struct orr_replicas aligned;      /* runs repeated for that */
+    struct whatif_unheeded *unheeded; /* by arm, in order */
+    uint32_t unheeded_count, unheeded_capacity;
     struct orr_arena arena;
     struct orr_progress progress;
 };
+
+/* What policies do not look at in what each arm begins from. */
+void orr_whatif_hear(struct whatif *w);
+/* That of an arm: what all arms have in common, or what they have not. */
+void orr_whatif_unheeded(const struct whatif *w, uint32_t arm, bool common, orr_say_fn *say,
+                         void *context);
 
 /* Who gains and who loses by each change; `code` is 1 or 78 where the scenario's expectations say
  * so. Fails as orr_compare does. */

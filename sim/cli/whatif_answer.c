@@ -282,6 +282,21 @@ static struct orr_comparison_ranking rank(const struct answers *answers, uint32_
     return orr_comparison_rank(both, 2, arm, arena);
 }
 
+static void print_unheeded(const char *text, void *context)
+{
+    (void)fprintf(context, "  not heeded: %s\n", text);
+}
+
+static void print_unheeded_before(const char *text, void *context)
+{
+    (void)fprintf(context, "  not heeded before: %s\n", text);
+}
+
+static void print_unheeded_after(const char *text, void *context)
+{
+    (void)fprintf(context, "  not heeded after: %s\n", text);
+}
+
 /* First what comes of it and who loses and gains, then the numbers of all. */
 static void print_arm(struct whatif *w, const struct answers *answers, uint32_t arm, FILE *out)
 {
@@ -292,6 +307,7 @@ static void print_arm(struct whatif *w, const struct answers *answers, uint32_t 
     orr_comparison_print_ranking(&ranking, arm, w->options->all ? UINT32_MAX : ORR_RANKED, out);
     print_unstarted(&answers->all, arm, out);
     say_notes(w, answers, arm, print_said, out);
+    orr_whatif_unheeded(w, arm, false, print_unheeded_after, out);
     print_table(w, answers, arm, out);
     (void)fputs("  changed:\n", out);
     struct changed changed = {.out = out};
@@ -331,6 +347,8 @@ static void print_text(struct whatif *w, const struct answers *answers, FILE *ou
                   w->seed_count, ORR_ONE(w->seed_count, "seed", "seeds"));
     print_policy(&w->base, out);
     (void)fputc('\n', out);
+    orr_whatif_unheeded(w, 0, true, print_unheeded, out);
+    orr_whatif_unheeded(w, 0, false, print_unheeded_before, out);
     if (answers->all.one_trace && w->seed_count > 1) {
         (void)fputs("  all seeds give the same run, since nothing here is drawn: --shake "
                     "submit=60s,run=1% moves the jobs of the trace\n",
@@ -403,6 +421,15 @@ static void json_ranking(struct orr_json *json, const struct answers *answers, u
     json_side(json, "open", ranking.items + ranking.worse + ranking.better, ranking.open);
 }
 
+/* All of an arm. */
+static void json_unheeded(struct orr_json *json, const struct whatif *w, uint32_t arm)
+{
+    orr_json_open(json, "not_heeded", '[');
+    orr_whatif_unheeded(w, arm, true, orr_json_sentence, json);
+    orr_whatif_unheeded(w, arm, false, orr_json_sentence, json);
+    orr_json_close(json, ']');
+}
+
 static void print_json(struct whatif *w, const struct answers *answers)
 {
     struct orr_json json = {.out = stdout};
@@ -413,6 +440,7 @@ static void print_json(struct whatif *w, const struct answers *answers)
                   orr_calibration_recall(&w->base, calibration, sizeof calibration));
     orr_json_int(&json, "seeds", w->seed_count);
     orr_json_bool(&json, "jitter", answers->all.jitter); /* of one trace: no others are covered */
+    json_unheeded(&json, w, 0);
     orr_json_open(&json, "changes", '[');
     for (uint32_t arm = 1; arm < w->arm_count; arm++) {
         char sentence[1000];
@@ -425,6 +453,7 @@ static void print_json(struct whatif *w, const struct answers *answers)
         orr_json_open(&json, "notes", '[');
         say_notes(w, answers, arm, orr_json_sentence, &json);
         orr_json_close(&json, ']');
+        json_unheeded(&json, w, arm);
         orr_json_text(&json, "sentence", sentence);
         json_ranking(&json, answers, arm, &w->arena);
         orr_json_open(&json, "rows", '[');
