@@ -112,7 +112,7 @@ static void conservative_close(void *state)
     orr_arrival_numbers_close(&c->arrivals);
     orr_free(c->scaling.lined);
     orr_placer_close(c->placer);
-    orr_free(c->barred.jobs);
+    orr_barred_release(&c->barred);
     orr_free(c);
 }
 
@@ -229,7 +229,7 @@ static void conservative_event(void *state, const struct orr_view *view, enum or
     if (event == ORR_JOB_ENDED || event == ORR_JOB_REQUEUED) {
         remove_running(c, view->now, job);
     }
-    if (orr_barred_event(&c->barred, c->placer, event, job)) {
+    if (orr_barred_event(&c->barred, c->placer, view, event, job)) {
         return;
     }
     const bool waits =

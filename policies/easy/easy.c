@@ -117,7 +117,7 @@ static void easy_close(void *state)
     orr_free(easy->running);
     orr_free(easy->scaling.lined);
     orr_placer_close(easy->placer);
-    orr_free(easy->barred.jobs);
+    orr_barred_release(&easy->barred);
     orr_free(easy);
 }
 
@@ -255,7 +255,7 @@ static void easy_event(void *state, const struct orr_view *view, enum orr_job_ev
         view->jobs[job].phase != ORR_JOB_WITHDRAWN) {
         remove_release(easy, view->jobs[job].start_ms + view->specs[job].estimate_ms, job);
     }
-    if (orr_barred_event(&easy->barred, easy->placer, event, job)) {
+    if (orr_barred_event(&easy->barred, easy->placer, view, event, job)) {
         return;
     }
     if (event == ORR_JOB_ENDED &&

@@ -165,15 +165,16 @@ static bool is_leased(const struct themis *themis, const struct orr_view *view, 
 }
 
 /* Those without a lease, the worst off first. Who runs and may not be paused has nothing to win:
- * its GPUs are not offered. */
+ * its GPUs are not offered. Nor has who can never start. */
 static void list_bidders(struct themis *themis, const struct orr_view *view)
 {
-    const struct orr_walk *walk = &themis->walk;
+    struct orr_walk *walk = &themis->walk;
     themis->bidder_count = 0;
     for (uint32_t i = 0; i < orr_walk_count(walk); i++) {
         const uint32_t job = orr_walk_job(walk, i);
         const bool runs = view->jobs[job].phase == ORR_JOB_RUNNING;
-        if (runs && !orr_walk_may_pause(walk, view, job)) {
+        if (runs ? !orr_walk_may_pause(walk, view, job)
+                 : orr_waiting_bars(&walk->waiting, view, job) != ORR_REASON_NONE) {
             continue;
         }
         themis->bidders =

@@ -29,7 +29,7 @@ struct orr_walk_ask { /* of a job that waits */
     struct orr_gpus gpus;
     uint32_t queue;
     bool shares; /* parts of devices, of a known size: all of its tasks that ask devices */
-    enum orr_reason barred; /* why its queue's part never holds it (orr_placer_bars); or NONE */
+    enum orr_reason barred; /* why it never starts (orr_waiting_bars); or NONE */
 };
 
 void orr_rest_release(struct orr_rest *rest);

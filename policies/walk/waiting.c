@@ -14,6 +14,7 @@ void orr_waiting_release(struct orr_waiting *waiting)
     for (uint32_t s = 0; s < waiting->open_capacity; s++) {
         orr_free(waiting->open[s].jobs);
     }
+    orr_impossible_release(&waiting->impossible);
     orr_free(waiting->jobs);
     orr_free(waiting->notes);
     orr_free(waiting->lanes);
@@ -77,13 +78,24 @@ static uint32_t kind_of(const struct orr_waiting *waiting, const struct orr_view
     return waiting->parts != NULL ? spec->shape * view->queues->count + spec->queue : spec->shape;
 }
 
+enum orr_reason orr_waiting_bars(struct orr_waiting *waiting, const struct orr_view *view,
+                                 uint32_t job)
+{
+    const enum orr_reason reason = orr_placer_bars(waiting->parts, job, false);
+    return reason == ORR_REASON_NONE && orr_impossible_has(&waiting->impossible, view, job)
+               ? ORR_REASON_NEVER
+               : reason;
+}
+
 static uint32_t lane_of(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
 {
     const uint32_t at = kind_of(waiting, view, job);
     waiting->lane_of = orr_zgrow(waiting->lane_of, &waiting->lane_of_capacity,
                                  count_kinds(waiting, view), sizeof *waiting->lane_of);
     if (waiting->lane_of[at] == 0) {
-        waiting->lane_of[at] = find_lane(waiting, orr_walk_ask_of(waiting->parts, view, job)) + 1;
+        struct orr_walk_ask ask = orr_walk_ask_of(waiting->parts, view, job);
+        ask.barred = orr_waiting_bars(waiting, view, job);
+        waiting->lane_of[at] = find_lane(waiting, ask) + 1;
     }
     return waiting->lane_of[at] - 1;
 }
@@ -233,11 +245,11 @@ static void note_reason(struct orr_waiting *waiting, const struct orr_view *view
 }
 
 /* Why a job that was passed over waits, as all of its kind. */
-static enum orr_reason why_passed(const struct orr_waiting *waiting, const struct orr_view *view,
+static enum orr_reason why_passed(struct orr_waiting *waiting, const struct orr_view *view,
                                   struct orr_txn *txn, struct orr_verdicts *verdicts, uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
-    const enum orr_reason barred = orr_placer_bars(waiting->parts, job, false);
+    const enum orr_reason barred = orr_waiting_bars(waiting, view, job);
     if (barred != ORR_REASON_NONE) {
         return barred;
     }
@@ -283,8 +295,8 @@ void orr_waiting_explain(struct orr_waiting *waiting, const struct orr_view *vie
     for (uint32_t i = 0; i < waiting->batch.count; i++) {
         const uint32_t job = waiting->batch.items[i].job;
         const enum orr_reason why = why_passed(waiting, view, txn, verdicts, job);
-        const bool by_part = why == ORR_REASON_OVER_LIMIT ||
-                             orr_placer_bars(waiting->parts, job, false) != ORR_REASON_NONE;
+        const bool by_part =
+            why == ORR_REASON_OVER_LIMIT || orr_waiting_bars(waiting, view, job) != ORR_REASON_NONE;
         orr_verdicts_add(verdicts, job, 0, by_part ? why : ORR_REASON_NONE);
     }
     orr_verdicts_explain(verdicts, view, txn, paused);

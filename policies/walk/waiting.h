@@ -15,6 +15,7 @@
 
 #include <orrery/core/policy.h>
 
+#include "../lanes/impossible.h"
 #include "rest.h"
 #include "verdicts.h"
 
@@ -66,6 +67,7 @@ struct orr_waiting { /* all zero as a run begins */
     uint32_t lane_count, lane_capacity;
     uint32_t *lane_of; /* of a shape, or a shape in a queue, counted from 1; 0: none yet */
     uint32_t lane_of_capacity;
+    struct orr_impossible impossible;
     struct orr_placer *parts; /* gives queues parts of the cluster, borrowed; NULL: they have none.
                                  Set by the policy before the run */
     uint32_t *fresh; /* those that have no place in their lane yet, and others that are gone */
@@ -96,6 +98,10 @@ static inline bool orr_waiting_has(const struct orr_waiting *waiting, uint32_t j
 {
     return job < waiting->note_capacity && waiting->notes[job].at > 0;
 }
+/* Why a job waits for ever: its queue's part (orr_placer_bars), or all nodes, never hold it; or
+ * NONE. */
+enum orr_reason orr_waiting_bars(struct orr_waiting *waiting, const struct orr_view *view,
+                                 uint32_t job);
 /* It waits from now on, with this nth. */
 void orr_waiting_add(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job,
                      uint64_t nth);
