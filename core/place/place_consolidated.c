@@ -774,6 +774,19 @@ bool orr_place_conceivable(struct orr_txn *txn, const struct orr_ledger *ledger,
     return conceivable(gang, least);
 }
 
+bool orr_place__kinds_conceivable_by(struct orr_placer *placer, struct orr_txn *txn,
+                                     const struct orr_ledger *ledger, uint32_t job)
+{
+    const struct gang gang = gang_of(placer, txn, ledger, job, shape_of(ledger, job));
+    const uint32_t checkpoint = orr_txn_checkpoint(txn);
+    bool all = true;
+    for (uint32_t g = 0; g < gang.shape->group_count && all; g++) {
+        all = place_group(&gang, g);
+        orr_txn_rollback(txn, checkpoint);
+    }
+    return all;
+}
+
 bool orr_place__conceivable_by(struct orr_placer *placer, struct orr_txn *txn,
                                const struct orr_ledger *ledger, uint32_t job, bool least)
 {

@@ -44,14 +44,10 @@ void orr_part_close(struct orr_part *part)
     }
 }
 
-/* Tasks that are alike are in each other's way in no order; of others one may go where another
- * would have to. */
+/* Tasks that are alike are in each other's way in no order. */
 static enum orr_reason try_alike(struct orr_part *part, uint32_t queue,
                                  const struct orr_shape *shape, uint32_t tasks, bool least)
 {
-    if (part->ledger->jobs[queue].phase == ORR_JOB_FUTURE) {
-        orr_ledger_submit(part->ledger, queue);
-    }
     if (orr_place__conceivable_by(part->placer, part->txn, part->ledger, queue, least)) {
         return ORR_REASON_NONE;
     }
@@ -63,23 +59,38 @@ static enum orr_reason try_alike(struct orr_part *part, uint32_t queue,
                : orr_place_why_not(part->ledger, shape, tasks);
 }
 
+/* Of others one may go where another would have to, so that they are counted together and tried
+ * kind by kind. */
+static enum orr_reason try_kinds(struct orr_part *part, uint32_t queue,
+                                 const struct orr_shape *shape, bool least)
+{
+    const bool all = !least || shape->min_tasks == shape->tasks;
+    bool counted = all;
+    for (uint32_t g = 0; g < shape->group_count; g++) {
+        counted = counted && shape->groups[g].request.gpu_ask != ORR_GPU_MEMORY;
+    }
+    if (counted && shape->gpus.mgpu[0] > orr_placer_part_mgpu(part->placer, queue)) {
+        return ORR_REASON_OVER_LIMIT;
+    }
+    return !all || orr_place__kinds_conceivable_by(part->placer, part->txn, part->ledger, queue)
+               ? ORR_REASON_NONE
+               : orr_place_why_not(part->ledger, shape, 0);
+}
+
 static enum orr_reason try(struct orr_part *part, const struct orr_job_spec *spec, bool least)
 {
     const struct orr_shape *shape = &part->world.shapes->shapes[spec->shape];
     struct orr_job_spec *like = &part->specs[spec->queue];
     like->shape = spec->shape;
     like->scales = spec->scales;
+    if (part->ledger->jobs[spec->queue].phase == ORR_JOB_FUTURE) {
+        orr_ledger_submit(part->ledger, spec->queue);
+    }
     if (shape->group_count == 1) {
         const bool gang = least || spec->scales;
         return try_alike(part, spec->queue, shape, gang ? shape->min_tasks : shape->tasks, least);
     }
-    bool counted = !least || shape->min_tasks == shape->tasks;
-    for (uint32_t g = 0; g < shape->group_count; g++) {
-        counted = counted && shape->groups[g].request.gpu_ask != ORR_GPU_MEMORY;
-    }
-    return counted && shape->gpus.mgpu[0] > orr_placer_part_mgpu(part->placer, spec->queue)
-               ? ORR_REASON_OVER_LIMIT
-               : ORR_REASON_NONE;
+    return try_kinds(part, spec->queue, shape, least || spec->scales);
 }
 
 enum orr_reason orr_part_bars(struct orr_part *part, const struct orr_job_spec *spec, bool least)

@@ -20,5 +20,8 @@ struct orr_placer *orr_placer__open_cells(const struct orr_ledger *ledger);
  * (place_consolidated.c). */
 bool orr_place__conceivable_by(struct orr_placer *placer, struct orr_txn *txn,
                                const struct orr_ledger *ledger, uint32_t job, bool least);
+/* Does each kind of its tasks find room by itself? All of them may still be too many. */
+bool orr_place__kinds_conceivable_by(struct orr_placer *placer, struct orr_txn *txn,
+                                     const struct orr_ledger *ledger, uint32_t job);
 
 #endif

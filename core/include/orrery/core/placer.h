@@ -95,9 +95,9 @@ bool orr_placer_has_parts(const struct orr_placer *placer);
 int64_t orr_placer_part_mgpu(const struct orr_placer *placer, uint32_t queue);
 /* hived: why the cells of its queue could not hold the job with nobody else there and no node down,
  * so that it never starts: OVER_LIMIT, or of GPUs that they are enough for the same as
- * orr_place_why_not. NONE: they could, or it is not known: a gang of several kinds of task is only
- * counted. `least`: an elastic job starts with its gang, as one that scales does. Of jobs that are
- * opportunistic it says nothing. */
+ * orr_place_why_not. NONE: they could, or it is not known: a gang of several kinds of task is
+ * counted, and each kind tried by itself. `least`: an elastic job starts with its gang, as one that
+ * scales does. Of jobs that are opportunistic it says nothing. */
 enum orr_reason orr_placer_bars(struct orr_placer *placer, uint32_t job, bool least);
 
 /* hived: jobs of a lower priority are opportunistic (HiveD, section 3; hivedscheduler's -1). They
