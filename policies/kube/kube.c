@@ -557,6 +557,28 @@ static uint32_t kube_heeds(const void *params)
            (p->namespace_quota == KUBE_CAP_LIMIT ? ORR_HEEDS_LIMITS : 0);
 }
 
+/* Of kube-scheduler, not of jobs: no row could state it, and the figures are without it. */
+static void kube_unheeded(const void *params, const struct orr_view *view, orr_policy_say_fn *say,
+                          void *context)
+{
+    int32_t lowest = INT32_MAX, highest = INT32_MIN;
+    for (uint32_t j = 0; j < view->job_count; j++) {
+        const struct orr_job_spec *spec = &view->specs[j];
+        if (view->queues->queues[spec->queue].shard == view->shard) {
+            lowest = spec->priority < lowest ? spec->priority : lowest;
+            highest = spec->priority > highest ? spec->priority : highest;
+        }
+    }
+    if (lowest <= highest) {
+        say("kube-scheduler's backoff: pods that found no node are tried as soon as room is "
+            "released, up to 10 s before kube-scheduler would",
+            context);
+    }
+    if (lowest < highest && preempts(params)) {
+        say("PodDisruptionBudgets: victims are chosen as if there were none", context);
+    }
+}
+
 /* All pods of a gang count against the namespace before it starts. */
 static struct orr_bar kube_bars(const void *params, const struct orr_view *view, uint32_t job)
 {
@@ -596,4 +618,5 @@ const struct orr_policy orr_policy_kube = {
     .bars = kube_bars,
     .check = kube_check,
     .remarks = kube_remarks,
+    .unheeded = kube_unheeded,
 };
