@@ -358,6 +358,9 @@ static void begin_pass(struct slurm *slurm, const struct orr_view *view)
     memcpy(slurm->left, slurm->up, slurm->words * sizeof *slurm->left);
     memset(slurm->failed, 0, slurm->conf.partition_count * sizeof *slurm->failed);
     memset(slurm->part_seen, 0, slurm->conf.partition_count * sizeof *slurm->part_seen);
+    for (uint32_t r = 0; r < slurm->queue_count; r++) {
+        slurm->jobs[slurm->queue[r].job].preempting = false;
+    }
 }
 
 void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, struct orr_txn *txn,
@@ -389,8 +392,9 @@ void orr_slurm__main_pass(struct slurm *slurm, const struct orr_view *view, stru
         if (!full && seen++ > conf->default_queue_depth) {
             break;
         }
-        slurm->jobs[record.job].preempting = false;
-        look_at(&pass, &record);
+        if (!slurm->jobs[record.job].preempting) { /* else through another of its partitions */
+            look_at(&pass, &record);
+        }
     }
     orr_slurm__queue_compact(slurm);
 }

@@ -450,7 +450,9 @@ static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn
         orr_slurm__main_pass(slurm, view, txn, full);
         slurm->last_pass_ms = at_tick ? view->now : slurm->last_pass_ms;
         slurm->asked = slurm->asked && !at_tick;
-        slurm->changed_since_full = slurm->changed_since_full && !full;
+        /* that a job may be preempted from now on is no change */
+        slurm->changed_since_full =
+            full ? orr_slurm__any_exempt(slurm, view->now) : slurm->changed_since_full;
     }
     slurm->at_once = false;
     if (backfill_due(slurm, view->now) == view->now) {

@@ -98,6 +98,15 @@ static bool is_exempt(const struct slurm *slurm, const struct slurm_job *job, or
     return now - job->start_ms < (own == ORR_MS_NONE ? slurm->conf.preempt_exempt_ms : own);
 }
 
+bool orr_slurm__any_exempt(const struct slurm *slurm, orr_ms now)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < slurm->running_count && orr_slurm__preempts(slurm) && !any; r++) {
+        any = is_exempt(slurm, &slurm->jobs[slurm->running[r]], now);
+    }
+    return any;
+}
+
 /* --- candidates --- */
 
 static uint32_t nodes_of(const struct orr_view *view, uint32_t job, const uint64_t *of)

@@ -45,6 +45,8 @@ if(ORR_PYTHON3)
   add_test(NAME prop.second_kube COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/prop/second_kube.py $<TARGET_FILE:orrery> 1 100)
   set_tests_properties(prop.second_kube PROPERTIES LABELS full TIMEOUT 300 ENVIRONMENT "TMPDIR=${CMAKE_CURRENT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1") # 8 s
   set_tests_properties(prop.second PROPERTIES LABELS full TIMEOUT 300 ENVIRONMENT "TMPDIR=${CMAKE_CURRENT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1") # 5 s
+  add_test(NAME prop.second_slurm COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/prop/second_slurm.py $<TARGET_FILE:orrery> 1 60)
+  set_tests_properties(prop.second_slurm PROPERTIES LABELS full TIMEOUT 300 ENVIRONMENT "TMPDIR=${CMAKE_CURRENT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1") # 6 s
   # Whole runs under kueue.
   add_test(NAME prop.second_kueue COMMAND ${ORR_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/prop/second_kueue.py $<TARGET_FILE:orrery> 1 40)
   set_tests_properties(prop.second_kueue PROPERTIES LABELS full TIMEOUT 300 ENVIRONMENT "TMPDIR=${CMAKE_CURRENT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1") # 5 s

@@ -27,7 +27,7 @@ file == "cluster" && /^NodeName=/ {
     gpus[nodes] = hosts_gpus(field($0, "Gres"))
 }
 file == "accounts" && !/^#/ { accounts[++account_lines] = $0 }
-file == "conf" { conf[++conf_lines] = $0 }
+file == "conf" { conf[++conf_lines] = $0; has_default = has_default || / DefaultTime=/ }
 file == "starts" && FNR > 1 {
     cells($0, cell)
     if (cell[1] == 1) phase = cell[4] - int(cell[4])
@@ -51,13 +51,15 @@ function gpus_of(text, ntasks, nodes_asked) {
     if (text ~ /--gpus=/) { sub(/.*=/, "", text); return text / ntasks }
     return 0
 }
-function put(job, cell, suffix, array,    extra, tasks, c, nodes_asked, limit, run, options, id, n) {
+function put(job, cell, suffix, array,    extra, tasks, c, nodes_asked, limit, run, options, id, n, given, endless) {
     extra = cell[column["extra"]]
     nodes_asked = cell[column["nodes"]]
     c = cell[column["cpus_per_task"]] == "" ? 1 : cell[column["cpus_per_task"]]
     tasks = cell[column["ntasks"]] == "" ? (nodes_asked == "" ? 1 : nodes_asked) : cell[column["ntasks"]]
     if (nodes_asked == 1 && tasks > 1 && cell[column["gpus"]] ~ /--gres=/) { c *= tasks; tasks = 1 } # GPUs of the node, not of a task
-    limit = cell[column["limit_min"]] == "" ? 31536000 : cell[column["limit_min"]] * 60
+    given = option(extra, "time") # in other words than minutes
+    endless = given == "0" || given == "UNLIMITED"
+    limit = cell[column["limit_min"]] != "" ? cell[column["limit_min"]] * 60 : endless || (given == "" && has_default) ? "" : given != "" ? seconds(given) : 31536000
     run = cell[column["run_s"]] + 0.7 # until its epilog is over and the controller knows: 0.3 to 1.3 s were seen
     if (job suffix in until) run = ended[job suffix] + 0.99 - began[job suffix]
     if (state[job suffix] == "TIMEOUT") run = ended[job suffix] - began[job suffix]
@@ -71,7 +73,8 @@ function put(job, cell, suffix, array,    extra, tasks, c, nodes_asked, limit, r
     if (option(extra, "switches") != "") options = options " --switches=" option(extra, "switches")
     if (option(extra, "licenses") != "") options = options " --licenses=" option(extra, "licenses")
     if (extra ~ /--exclusive/) options = options " --exclusive"
-    printf "%s,%s,%s,%d,%d,%s,%d,%s,\"%s\",%s,%s\n", job suffix, cell[column["submit_offset_real"]], run, tasks,
+    if (endless) options = options " --time=" given
+    printf "%s,%s,%s,%d,%d,%s,%s,%s,\"%s\",%s,%s\n", job suffix, cell[column["submit_offset_real"]], run, tasks,
         c * 1000, gpus_of(cell[column["gpus"]], tasks, nodes_asked), limit, cell[column["user"]], options,
         after[job], released[job] >OUT "/jobs.csv"
 }
