@@ -31,6 +31,13 @@ orr_ms orr_slurm__limit_ms(const struct slurm *slurm, uint32_t job, uint32_t par
     return limit >= ORR_MS_NEVER / 2 ? year_ms : limit > 0 ? limit : 1;
 }
 
+/* Whom limits or licenses hold back because of a start waits for no nodes any more, and so closes
+ * its partition to nobody in the next pass. */
+static bool may_hold_others_back(const struct slurm *slurm)
+{
+    return slurm->conf.enforce_limits || slurm->conf.license_count > 0 || slurm->arrays.count > 0;
+}
+
 void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32_t job,
                         uint32_t partition)
 {
@@ -44,6 +51,7 @@ void orr_slurm__started(struct slurm *slurm, const struct orr_view *view, uint32
         slurm->taken_out += j->partition_count;
     }
     slurm->changed = true;
+    slurm->changed_since_full = slurm->changed_since_full || may_hold_others_back(slurm);
     if (!fresh) {
         return;
     }

@@ -447,12 +447,13 @@ static void slurm_cycle(void *state, const struct orr_view *view, struct orr_txn
     const bool full = full_due(slurm, view->now) == view->now;
     const bool at_tick = full || main_due(slurm, view->now) == view->now;
     if (at_tick || (slurm->at_once && slurm->conf.sched_interval_ms >= 0)) {
+        slurm->changed_since_full = slurm->changed_since_full && !full;
         orr_slurm__main_pass(slurm, view, txn, full);
         slurm->last_pass_ms = at_tick ? view->now : slurm->last_pass_ms;
         slurm->asked = slurm->asked && !at_tick;
-        /* that a job may be preempted from now on is no change */
+        /* that a job may be preempted from some time on is no change */
         slurm->changed_since_full =
-            full ? orr_slurm__any_exempt(slurm, view->now) : slurm->changed_since_full;
+            slurm->changed_since_full || orr_slurm__any_exempt(slurm, view->now);
     }
     slurm->at_once = false;
     if (backfill_due(slurm, view->now) == view->now) {

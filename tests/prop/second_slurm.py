@@ -2,7 +2,7 @@
 """second_slurm.py ORRERY FROM COUNT: the main pass of policy slurm against a second program.
 
 Draws worlds of a few nodes of unlike weights and sizes, partitions of them that overlap and have tiers, with sched/builtin, so that there is
-no backfill: jobs of one pod in one partition or two, tasks of arrays with and without a limit, licenses, QOS with limits of jobs and of GPUs
+no backfill: jobs of one pod or several, which go to the lightest nodes, in one partition or two, tasks of arrays with and without a limit, licenses, QOS with limits of jobs and of GPUs
 by user and in all, jobs that wait for others, and preemption by tiers or by QOS with REQUEUE and CANCEL, with the words that say which
 victims go first. Each is run, and computed here from the rules of slurmctld (main pass, victims, requeue): each pass walks all records. Who was on
 which node from when to when must be equal. Ends with 1 if a world differs, whose seed and jobs are printed.
@@ -30,8 +30,9 @@ def draw_partitions(rng, nodes):
 
 def draw_job(rng, world, number, at):
     names = rng.sample(range(len(world["partitions"])), 1 if world["by_qos"] else rng.randint(1, min(2, len(world["partitions"]))))
-    most = min(max(world["gpus"][n] for n in world["partitions"][p]["nodes"]) for p in names)
-    return {"name": number, "submit": at, "run": rng.randint(5, 400), "gpus": min(most, rng.choice([1, 1, 2, 2, 3, 4, 8])), "partitions": names,
+    gpus = min([rng.choice([1, 1, 2, 2, 3, 4, 8])] + [max(world["gpus"][n] for n in world["partitions"][p]["nodes"]) for p in names])
+    pods = min([rng.choice([1, 1, 1, 2, 3, 5])] + [sum(world["gpus"][n] // gpus for n in world["partitions"][p]["nodes"]) for p in names])
+    return {"name": number, "submit": at, "run": rng.randint(5, 400), "gpus": gpus, "pods": pods, "partitions": names,
             "user": rng.choice(["u1", "u2", "u3"]), "qos": rng.choice(list(world["qos"]) if world["by_qos"] else ["normal", "a", "b"]),
             "licenses": rng.choice([0, 0, 0, 1, 2]) if world["licenses"] else 0, "array": None, "most": None,
             "requeue": rng.choice([True, True, False]), "after": None}
@@ -90,7 +91,7 @@ class Controller:
         mates = [j for j in self.running() if j["qos"] == job["qos"]]
         own = [j for j in mates if j["user"] == job["user"]]
         if gpus:
-            return any(limits.get(name) is not None and sum(j["gpus"] for j in who) + job["gpus"] > limits[name]
+            return any(limits.get(name) is not None and sum(j["gpus"] * j["pods"] for j in who + [job]) > limits[name]
                        for name, who in (("MaxTRESPU", own), ("GrpTRES", mates)))
         return any(limits.get(name) is not None and len(who) + 1 > limits[name] for name, who in (("MaxJobsPU", own), ("GrpJobs", mates)))
 
@@ -100,17 +101,26 @@ class Controller:
     # --- nodes ---
 
     def choose(self, job, nodes, free):
-        fit = [n for n in nodes if free[n] >= job["gpus"]]
-        return min(fit, key=lambda n: self.world["weights"][n]) if fit else None
+        """-> how many pods each node gets: the lightest all they take; None: there is no room for all"""
+        seats, left = {}, job["pods"]
+        for n in sorted(nodes, key=lambda n: self.world["weights"][n]):
+            pods = min(left, free[n] // job["gpus"])
+            seats.update({n: pods} if pods else {})
+            left -= pods
+        return seats if left == 0 else None
 
-    def start(self, job, partition, node):
-        job.update(state="running", start=self.now, node=node, end=self.now + job["run"])
+    def start(self, job, partition, seats):
+        job.update(state="running", start=self.now, seats=seats, end=self.now + job["run"])
         job["in"] = partition
-        self.free[node] -= job["gpus"]
+        self.add(job, -1, self.free)
+
+    def add(self, job, sign, free):
+        for n, pods in job["seats"].items():
+            free[n] += sign * pods * job["gpus"]
 
     def leave(self, job):
-        self.free[job["node"]] += job["gpus"]
-        self.was.append((job["name"], job["node"], job["start"], self.now))
+        self.add(job, 1, self.free)
+        self.was += [(job["name"], n, pods, job["start"], self.now) for n, pods in job["seats"].items()]
 
     # --- preemption ---
 
@@ -120,18 +130,18 @@ class Controller:
     def candidates(self, job, partition):
         nodes = self.world["partitions"][partition]["nodes"]
         found = [j for j in self.running() if self.rank(j, j["in"]) < self.rank(job, partition) and self.mode(j) != "OFF" and j["state"] == "running"
-                 and j["node"] in nodes and self.now - j["start"] >= self.world["exempt"] * 60]
+                 and set(nodes) & set(j["seats"]) and self.now - j["start"] >= self.world["exempt"] * 60]
         found.sort(key=lambda j: j["record"])
-        return sorted(found, key=(lambda j: -j["start"]) if self.world["youngest"] else lambda j: self.rank(j, j["in"]))
+        return sorted(found, key=(lambda j: -j["start"]) if self.world["youngest"] else lambda j: (self.rank(j, j["in"]), len(j["seats"])))
 
     def remove(self, job, nodes, victims):
-        """-> how many of the victims have to go, in order, and the node that the job gets then"""
+        """-> how many of the victims have to go, in order, and the seats that the job gets then"""
         free = list(self.free)
         for count, victim in enumerate(victims, 1):
-            free[victim["node"]] += victim["gpus"]
-            node = self.choose(job, nodes, free)
-            if node is not None:
-                return count, node
+            self.add(victim, 1, free)
+            seats = self.choose(job, nodes, free)
+            if seats is not None:
+                return count, seats
         return None
 
     def victims(self, job, partition, nodes):
@@ -140,13 +150,13 @@ class Controller:
         for rounds in range(1, self.world["reorder"] + 2):  # as many as there are candidates at most, the first one among them
             if not found or rounds >= len(order):
                 break
-            count, node = found
+            count, seats = found
             before = order[:count - 1]
             if not self.world["strict"]:
-                before.sort(key=lambda j: j["node"] != node)
+                before.sort(key=lambda j: -len(set(j["seats"]) & set(seats)))
             order = [order[count - 1]] + before + order[count:]
             found = self.remove(job, nodes, order)
-        return [j for j in order[:found[0]] if j["node"] == found[1]] if found else []
+        return [j for j in order[:found[0]] if set(j["seats"]) & set(found[1])] if found else []
 
     def evict(self, victim):
         self.leave(victim)
@@ -174,11 +184,11 @@ class Controller:
             nodes = [n for n in self.world["partitions"][partition]["nodes"] if n in left]
             if nodes and self.lacks_licenses(job):
                 continue
-            node = self.choose(job, nodes, self.free)
+            seats = self.choose(job, nodes, self.free)
             if self.over(job, True):
                 continue
-            if node is not None:
-                self.start(job, partition, node)
+            if seats is not None:
+                self.start(job, partition, seats)
                 continue
             victims = self.victims(job, partition, nodes) if self.world["preempt"] else []
             for victim in victims:
@@ -226,7 +236,7 @@ def write_world(world):
             options += [f"-L lic:{j['licenses']}"] if j["licenses"] else []
             options += [f"--array={j['array']}" + (f"%{j['most']}" if j["most"] else "")] if j["array"] else []
             options += [] if j["requeue"] else ["--no-requeue"]
-            rows.writerow([j["name"], j["submit"], j["run"], 1, j["gpus"], j["user"], " ".join(options),
+            rows.writerow([j["name"], j["submit"], j["run"], j["pods"], j["gpus"], j["user"], " ".join(options),
                            "" if j["after"] is None else j["after"]])
     lines = ["SchedulerType=sched/builtin", "SchedulerParameters=batch_sched_delay=0" + (
         f",preempt_reorder_count={world['reorder']}" + (",preempt_strict_order" if world["strict"] else "") +
@@ -256,12 +266,12 @@ def write_world(world):
 
 def read_run():
     db = sqlite3.connect("run.db")
-    rows = [(int(name), node, start, end) for name, node, start, end in db.execute(
-        "SELECT j.name, p.node, p.start_ms / 1000, p.end_ms / 1000 FROM v_placements AS p JOIN job AS j ON j.id = p.job")]
+    rows = [(int(name), *row) for name, *row in db.execute(
+        "SELECT j.name, p.node, p.pods, p.start_ms / 1000, p.end_ms / 1000 FROM v_placements AS p JOIN job AS j ON j.id = p.job")]
     last = db.execute("SELECT max(end_ms) / 1000 FROM v_placements").fetchone()[0]
     evictions = db.execute("SELECT count(*) FROM eviction").fetchone()[0]
     db.close()
-    return sorted(r for r in rows if r[3] != r[2]), last or 0, evictions
+    return sorted(r for r in rows if r[4] != r[3]), last or 0, evictions
 
 
 def is_equal(orrery, seed):
@@ -270,7 +280,7 @@ def is_equal(orrery, seed):
     subprocess.run([orrery, "run", "run.yaml", "-o", "run.db", "--force", "--no-progress", "--quiet", "--check-books"], check=True,
                    stderr=subprocess.DEVNULL)
     theirs, last, evictions = read_run()
-    ours = [r for r in Controller(world).run(last + 400) if r[2] != r[3]]
+    ours = [r for r in Controller(world).run(last + 400) if r[3] != r[4]]
     if ours == theirs:
         return evictions
     print(f"seed {seed}:", {k: v for k, v in world.items() if k != "jobs"})

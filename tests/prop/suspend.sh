@@ -4,11 +4,11 @@
 # memory and GPUs, several nodes, whole nodes, parts of a GPU; partitions that cancel or requeue instead; nodes that fail.
 # Each run is held against suspend.sql, the books, the rules of audit, its numbers made again, and a second run.
 #
-#   suspend.sh ORRERY [FROM COUNT]: worlds FROM (1) to FROM + COUNT - 1 (12 in all)
+#   suspend.sh ORRERY [FROM COUNT]: worlds FROM (6) to FROM + COUNT - 1 (12 in all)
 set -eu
 LC_ALL=C
 export LC_ALL
-orrery=$(realpath "$1") from=${2:-1} count=${3:-12} here=$(cd "$(dirname "$0")" && pwd)
+orrery=$(realpath "$1") from=${2:-6} count=${3:-12} here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../scratch.sh"
 
 world() { # SEED: s.yaml and t.csv
