@@ -198,7 +198,7 @@ class Controller:
             if victims or not nodes or self.choose(job, nodes, self.world["gpus"]) is not None:
                 failed.add(partition)
                 left -= set(self.world["partitions"][partition]["nodes"])
-        for victim in sorted(evicted, key=lambda j: j["record"]):  # which ends first is not said
+        for victim in sorted(evicted, key=lambda j: j["record"]):  # which ends first is stated nowhere
             self.evict(victim)
 
     # --- the clock ---
