@@ -20,6 +20,17 @@ static int by_i64(int64_t a, int64_t b)
 }
 
 /* By tier, priority and time alone. */
+/* Which of the partitions that its job names, in their order, a record is of. */
+static int64_t named_as(const struct slurm *slurm, const struct slurm_record *record)
+{
+    const struct slurm_job *j = &slurm->jobs[record->job];
+    int64_t nth = 0;
+    while (nth < j->partition_count && j->partitions[nth] != record->partition) {
+        nth++;
+    }
+    return nth;
+}
+
 static int compare_plain(const struct slurm *slurm, const struct slurm_record *x,
                          const struct slurm_record *y)
 {
@@ -31,7 +42,7 @@ static int compare_plain(const struct slurm *slurm, const struct slurm_record *x
                        : by_i64(slurm_second_of(slurm->jobs[x->job].submit_ms),
                                 slurm_second_of(slurm->jobs[y->job].submit_ms));
     order = order != 0 ? order : by_i64(x->job, y->job);
-    return order != 0 ? order : by_i64(x->partition, y->partition);
+    return order != 0 ? order : by_i64(named_as(slurm, x), named_as(slurm, y));
 }
 
 static int compare(const void *a, const void *b, void *context)
