@@ -60,12 +60,16 @@ static void check_memory(sqlite3 *db)
     }
 }
 
+enum orr_status orr_store__interrupted(struct orr_err *err)
+{
+    return orr_fail(err, ORR_INTERRUPTED, "interrupted while results were written; none are kept");
+}
+
 enum orr_status orr_store__failed(sqlite3 *db, struct orr_err *err)
 {
     check_memory(db);
     if (sqlite3_errcode(db) == SQLITE_INTERRUPT) {
-        return orr_fail(err, ORR_INTERRUPTED,
-                        "interrupted while results were written; none are kept");
+        return orr_store__interrupted(err);
     }
     return orr_fail(err, ORR_IO, "cannot write results: %s", sqlite3_errmsg(db));
 }
@@ -106,11 +110,11 @@ static enum orr_status open_database(struct orr_store *store, struct orr_err *er
                         sqlite3_errmsg(store->db));
     }
     /* no journal and no syncs on the way: the file has no reader before it is whole */
-    return orr_store__exec(
-        store->db,
-        "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-2048;",
-        err);
+    return orr_store__exec(store->db,
+                           "PRAGMA page_size=16384; PRAGMA auto_vacuum=NONE; PRAGMA "
+                           "journal_mode=OFF; PRAGMA synchronous=OFF;"
+                           "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-2048;",
+                           err);
 }
 
 enum orr_status orr_store_open(const char *path, bool force, struct orr_store **out,
@@ -183,8 +187,33 @@ static int is_interrupted(void *context)
     return *input->interrupted != 0;
 }
 
-static enum orr_status write_all(struct orr_store *store, const struct orr_store_input *input,
-                                 struct orr_err *err)
+/* Everything but the rows of `job`. */
+static enum orr_status write_tables_of(sqlite3 *db, const struct orr_store_input *input,
+                                       struct orr_err *err)
+{
+    if (input->totals_only) {
+        return orr_store__write_totals(db, input, err);
+    }
+    const enum orr_status status = orr_store__write_rows(db, input, err);
+    return status == ORR_OK && input->views_sql != NULL ? orr_store__exec(db, input->views_sql, err)
+                                                        : status;
+}
+
+static enum orr_status find_job_root(sqlite3 *db, uint32_t *root, struct orr_err *err)
+{
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v2(db, orr_store_sql__job_root, -1, &statement, NULL) != SQLITE_OK) {
+        return orr_store__failed(db, err);
+    }
+    const bool found = sqlite3_step(statement) == SQLITE_ROW;
+    *root = found ? (uint32_t)sqlite3_column_int64(statement, 0) : 0;
+    (void)sqlite3_finalize(statement);
+    return found ? ORR_OK : orr_store__failed(db, err);
+}
+
+/* Writes with SQLite what it is to write. */
+static enum orr_status write_by_sqlite(sqlite3 *db, const struct orr_store_input *input,
+                                       uint32_t *job_root, struct orr_err *err)
 {
     char version[64];
     union { /* SQLite hands the pointer back as it came */
@@ -192,31 +221,20 @@ static enum orr_status write_all(struct orr_store *store, const struct orr_store
         void *out;
     } context = {.in = input};
     if (input->interrupted != NULL) {
-        sqlite3_progress_handler(store->db, INTERRUPT_EVERY, is_interrupted, context.out);
+        sqlite3_progress_handler(db, INTERRUPT_EVERY, is_interrupted, context.out);
     }
     (void)snprintf(version, sizeof version, "PRAGMA user_version=%d; BEGIN;", ORR_STORE_VERSION);
-    enum orr_status status = orr_store__exec(store->db, version, err);
+    enum orr_status status = orr_store__exec(db, version, err);
     if (status == ORR_OK) {
-        status = orr_store__exec(store->db, orr_schema_sql, err);
-    }
-    if (status == ORR_OK && input->totals_only) {
-        status = orr_store__write_totals(store->db, input, err);
-        return status == ORR_OK ? orr_store__exec(store->db, "COMMIT", err) : status;
+        status = orr_store__exec(db, orr_schema_sql, err);
     }
     if (status == ORR_OK) {
-        status = orr_store__job_source(store->db, input, err);
+        status = write_tables_of(db, input, err);
     }
     if (status == ORR_OK) {
-        status = orr_store__exec(store->db, orr_store_sql__job, err);
+        status = find_job_root(db, job_root, err);
     }
-    if (status == ORR_OK) {
-        status = orr_store__write_rows(store->db, input, err);
-    }
-    if (status == ORR_OK && input->views_sql != NULL) {
-        status = orr_store__exec(store->db, input->views_sql, err);
-    }
-    return status == ORR_OK ? orr_store__exec(store->db, "DROP TABLE temp.job_source; COMMIT", err)
-                            : status;
+    return status == ORR_OK ? orr_store__exec(db, "COMMIT", err) : status;
 }
 
 static enum orr_status fail(struct orr_store *store, enum orr_status status, struct orr_err *err)
@@ -229,15 +247,17 @@ static enum orr_status fail(struct orr_store *store, enum orr_status status, str
 enum orr_status orr_store_write(struct orr_store *store, const struct orr_store_input *input,
                                 struct orr_err *err)
 {
-    enum orr_status status = write_all(store, input, err);
+    uint32_t job_root = 0;
+    enum orr_status status = write_by_sqlite(store->db, input, &job_root, err);
     if (status == ORR_OK && sqlite3_close(store->db) != SQLITE_OK) {
         status = orr_store__failed(store->db, err);
+    } else if (status == ORR_OK) {
+        store->db = NULL;
     }
-    if (status != ORR_OK) {
-        return fail(store, status, err);
+    if (status == ORR_OK && !input->totals_only) {
+        status = orr_store__write_jobs(store->lock, job_root, input, err);
     }
-    store->db = NULL;
-    return ORR_OK;
+    return status == ORR_OK ? ORR_OK : fail(store, status, err);
 }
 
 enum orr_status orr_store_keep(struct orr_store *store, struct orr_err *err)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
 -- A row of each table, columns in the order of schema.sql; analysis/sql/named_sql.cmake makes each a C string.
--- Table `job` is filled from a virtual table: see store_jobs.c.
+-- The rows of table `job` are written without SQLite: see store_jobs.c.
 
 -- name: run
 INSERT INTO run VALUES(1,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
@@ -174,10 +174,7 @@ INSERT INTO reason_change VALUES
   (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),
   (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
 
--- name: job
--- from the virtual table of store_jobs.c, which has the jobs by rising id. The first is 0; SQLite numbers the others itself,
--- as a row that states its id is looked for first.
-INSERT INTO job SELECT 0, * FROM temp.job_source LIMIT 1;
-INSERT INTO job(name, queue, user, kind, pods, mgpu, submit_ms, enter_ms, start_ms, end_ms, work_ms, estimate_ms, state,
-                evictions, node, devices, attempts, last_start_ms, min_pods, shape, priority)
-    SELECT * FROM temp.job_source LIMIT -1 OFFSET 1;
+-- name: job_root
+-- the page that the rows of `job` hang on: see store_jobs.c
+SELECT rootpage FROM sqlite_schema WHERE name = 'job' AND type = 'table';
+

@@ -1,156 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* store_jobs.c - the run's arrays as a virtual table, so that `INSERT ... SELECT` fills the job
- * table at about half the cost of binding and stepping every row. Columns in the order of
- * schema.sql, without the id. */
+/* store_jobs.c - the rows of table `job`, which go into the file's pages (store_pages.h). Columns
+ * in the order of schema.sql; the id is the row's number, in place of which a record has NULL. */
 #include "store_int.h"
+#include "store_pages.h"
 
-enum column {
-    COL_NAME,
-    COL_QUEUE,
-    COL_USER,
-    COL_KIND,
-    COL_PODS,
-    COL_MGPU,
-    COL_SUBMIT,
-    COL_ENTER,
-    COL_START,
-    COL_END,
-    COL_WORK,
-    COL_ESTIMATE,
-    COL_STATE,
-    COL_EVICTIONS,
-    COL_NODE,
-    COL_DEVICES,
-    COL_ATTEMPTS,
-    COL_LAST_START,
-    COL_MIN_PODS,
-    COL_SHAPE,
-    COL_PRIORITY
-};
+#include <string.h>
 
-struct source {
-    sqlite3_vtab base;
-    const struct orr_store_input *input;
-};
-
-struct cursor { /* and what the columns of its row are read from, looked up once */
-    sqlite3_vtab_cursor base;
-    uint32_t job;
-    const struct orr_job_spec *spec;
-    const struct orr_job_state *state;
-    const struct orr_shape *shape;
-    const struct orr_placement *placement; /* if the row holds it; else NULL */
-};
-
-static int source_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
-                          sqlite3_vtab **out, char **error)
-{
-    (void)argc;
-    (void)argv;
-    (void)error;
-    struct source *source = sqlite3_malloc(sizeof *source);
-    if (source == NULL) {
-        return SQLITE_NOMEM;
-    }
-    *source = (struct source){.input = aux};
-    *out = &source->base;
-    return sqlite3_declare_vtab(db, "CREATE TABLE x(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u)");
-}
-
-static int source_disconnect(sqlite3_vtab *vtab)
-{
-    sqlite3_free(vtab);
-    return SQLITE_OK;
-}
-
-static int source_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
-{
-    (void)vtab;
-    info->estimatedCost = 1e6;
-    return SQLITE_OK;
-}
-
-static int cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
-{
-    (void)vtab;
-    struct cursor *cursor = sqlite3_malloc(sizeof *cursor);
-    if (cursor == NULL) {
-        return SQLITE_NOMEM;
-    }
-    *cursor = (struct cursor){0};
-    *out = &cursor->base;
-    return SQLITE_OK;
-}
-
-static int cursor_close(sqlite3_vtab_cursor *cursor)
-{
-    sqlite3_free(cursor);
-    return SQLITE_OK;
-}
-
-static bool is_past_last(const struct cursor *cursor)
-{
-    return cursor->job >= ((const struct source *)cursor->base.pVtab)->input->world->job_count;
-}
-
-static void go_to(struct cursor *cursor, uint32_t job)
-{
-    const struct orr_store_input *input = ((const struct source *)cursor->base.pVtab)->input;
-    cursor->job = job;
-    if (!is_past_last(cursor)) {
-        const struct orr_ledger *ledger = input->run->ledger;
-        cursor->spec = &input->world->specs[job];
-        cursor->state = &ledger->jobs[job];
-        cursor->shape = &input->world->shapes.shapes[cursor->spec->shape];
-        /* of a FUTURE job all fields are 0, which is no placement of its own */
-        const uint32_t placement =
-            cursor->state->phase == ORR_JOB_FUTURE ? ORR_NONE : cursor->state->placement;
-        bool inlined = placement != ORR_NONE && orr_store__is_inline(ledger, placement);
-        cursor->placement = inlined ? &ledger->placements[placement] : NULL;
-    }
-}
-
-static int cursor_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
-                         sqlite3_value **argv)
-{
-    (void)number;
-    (void)text;
-    (void)argc;
-    (void)argv;
-    go_to((struct cursor *)cursor, 0);
-    return SQLITE_OK;
-}
-
-static int cursor_next(sqlite3_vtab_cursor *cursor)
-{
-    go_to((struct cursor *)cursor, ((const struct cursor *)cursor)->job + 1);
-    return SQLITE_OK;
-}
-
-static int cursor_eof(sqlite3_vtab_cursor *cursor)
-{
-    return is_past_last((const struct cursor *)cursor);
-}
-
-static int cursor_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
-{
-    *rowid = ((const struct cursor *)cursor)->job;
-    return SQLITE_OK;
-}
-
-static void result_time(sqlite3_context *context, const struct orr_job_state *state, orr_ms time)
-{
-    if (time != ORR_MS_NONE && state->phase != ORR_JOB_FUTURE) {
-        sqlite3_result_int64(context, time);
-    }
-}
-
-static void result_name(sqlite3_context *context, const struct orr_world *world, uint32_t job)
-{
-    char buffer[512];
-    const char *name = orr_world_job_name(world, job, buffer, sizeof buffer);
-    sqlite3_result_text(context, name, -1, name == buffer ? SQLITE_TRANSIENT : SQLITE_STATIC);
-}
+enum { LOOK_EVERY = 4096 }; /* rows from one look at whether to go on to the next */
 
 bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
 {
@@ -167,89 +23,119 @@ bool orr_store__is_inline(const struct orr_ledger *ledger, uint32_t placement)
            p->more_nodes == 0;
 }
 
-static int cursor_column(sqlite3_vtab_cursor *at, sqlite3_context *context, int column)
+static void put_time(struct orr_record *record, const struct orr_job_state *state, orr_ms time)
 {
-    const struct orr_store_input *input = ((const struct source *)at->pVtab)->input;
-    const struct cursor *cursor = (const struct cursor *)at;
-    const struct orr_job_spec *spec = cursor->spec;
-    const struct orr_job_state *state = cursor->state;
-    const struct orr_shape *shape = cursor->shape;
-    uint32_t job = cursor->job;
-    switch ((enum column)column) {
-    case COL_NAME: result_name(context, input->world, job); break;
-    case COL_QUEUE: sqlite3_result_int64(context, spec->queue); break;
-    case COL_USER: {
-        const char *user = orr_world_job_user(input->world, job);
-        if (user != NULL) {
-            sqlite3_result_text(context, user, -1, SQLITE_STATIC);
-        }
-        break;
+    if (time != ORR_MS_NONE && state->phase != ORR_JOB_FUTURE) {
+        orr_record_int(record, time);
+    } else {
+        orr_record_null(record);
     }
-    case COL_KIND: sqlite3_result_int(context, spec->kind); break;
-    case COL_PODS: sqlite3_result_int64(context, shape->tasks); break;
-    case COL_MGPU: sqlite3_result_int64(context, shape->gpus_mgpu); break;
-    case COL_SUBMIT:
-        sqlite3_result_int64(context, orr_run_submit_ms(input->world, input->run, job));
-        break;
-    case COL_ENTER: {
-        const orr_ms enter = orr_world_enter_ms(input->world, job);
-        if (enter != ORR_MS_NONE) {
-            sqlite3_result_int64(context, enter);
-        }
-        break;
-    }
-    case COL_START: result_time(context, state, state->first_start_ms); break;
-    case COL_END: result_time(context, state, state->end_ms); break;
-    case COL_WORK: sqlite3_result_int64(context, spec->work_ms); break;
-    case COL_ESTIMATE: sqlite3_result_int64(context, spec->estimate_ms); break;
-    case COL_STATE:
-        sqlite3_result_int(context, state->phase == ORR_JOB_RELEASING   ? ORR_JOB_PENDING
-                                    : state->phase == ORR_JOB_FINISHED  ? 3
-                                    : state->phase == ORR_JOB_WITHDRAWN ? 4
-                                                                        : state->phase);
-        break;
-    case COL_EVICTIONS: sqlite3_result_int(context, state->evictions); break;
-    case COL_ATTEMPTS: sqlite3_result_int(context, state->attempts); break;
-    case COL_LAST_START: result_time(context, state, state->start_ms); break;
-    case COL_MIN_PODS: sqlite3_result_int64(context, shape->min_tasks); break;
-    case COL_SHAPE: sqlite3_result_int64(context, spec->shape); break;
-    case COL_PRIORITY: sqlite3_result_int(context, spec->priority); break;
-    case COL_NODE:
-        if (cursor->placement != NULL) {
-            sqlite3_result_int64(context, cursor->placement->node);
-        }
-        break;
-    case COL_DEVICES:
-        if (cursor->placement != NULL && cursor->placement->devices != 0) {
-            sqlite3_result_int64(context, (sqlite3_int64)cursor->placement->devices);
-        }
-        break;
-    }
-    return SQLITE_OK;
 }
 
-enum orr_status orr_store__job_source(sqlite3 *db, const struct orr_store_input *input,
+static void put_text(struct orr_record *record, const char *text)
+{
+    if (text != NULL) {
+        orr_record_text(record, text);
+    } else {
+        orr_record_null(record);
+    }
+}
+
+/* The placement that the row of a job holds; NULL: it holds none. */
+static const struct orr_placement *placement_in_row(const struct orr_ledger *ledger,
+                                                    const struct orr_job_state *state)
+{
+    /* of a FUTURE job all fields are 0, which is no placement of its own */
+    const uint32_t placement = state->phase == ORR_JOB_FUTURE ? ORR_NONE : state->placement;
+    return placement != ORR_NONE && orr_store__is_inline(ledger, placement)
+               ? &ledger->placements[placement]
+               : NULL;
+}
+
+static void put_placement(struct orr_record *record, const struct orr_placement *placement)
+{
+    if (placement == NULL) {
+        orr_record_null(record);
+        orr_record_null(record);
+        return;
+    }
+    orr_record_int(record, placement->node);
+    if (placement->devices != 0) {
+        orr_record_int(record, (int64_t)placement->devices);
+    } else {
+        orr_record_null(record);
+    }
+}
+
+static int64_t state_code(const struct orr_job_state *state)
+{
+    switch (state->phase) {
+    case ORR_JOB_RELEASING: return ORR_JOB_PENDING;
+    case ORR_JOB_FINISHED: return 3;
+    case ORR_JOB_WITHDRAWN: return 4;
+    default: return state->phase;
+    }
+}
+
+static void put_job(struct orr_record *record, const struct orr_store_input *input, uint32_t job)
+{
+    const struct orr_world *world = input->world;
+    const struct orr_job_spec *spec = &world->specs[job];
+    const struct orr_job_state *state = &input->run->ledger->jobs[job];
+    const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
+    const orr_ms enter_ms = orr_world_enter_ms(world, job);
+    char name[512];
+    orr_record_null(record); /* id */
+    orr_record_text(record, orr_world_job_name(world, job, name, sizeof name));
+    orr_record_int(record, spec->queue);
+    put_text(record, orr_world_job_user(world, job));
+    orr_record_int(record, spec->kind);
+    orr_record_int(record, shape->tasks);
+    orr_record_int(record, shape->gpus_mgpu);
+    orr_record_int(record, orr_run_submit_ms(world, input->run, job));
+    if (enter_ms != ORR_MS_NONE) {
+        orr_record_int(record, enter_ms);
+    } else {
+        orr_record_null(record);
+    }
+    put_time(record, state, state->first_start_ms);
+    put_time(record, state, state->end_ms);
+    orr_record_int(record, spec->work_ms);
+    orr_record_int(record, spec->estimate_ms);
+    orr_record_int(record, state_code(state));
+    orr_record_int(record, state->evictions);
+    put_placement(record, placement_in_row(input->run->ledger, state));
+    orr_record_int(record, state->attempts);
+    put_time(record, state, state->start_ms);
+    orr_record_int(record, shape->min_tasks);
+    orr_record_int(record, spec->shape);
+    orr_record_int(record, spec->priority);
+}
+
+static enum orr_status put_jobs(struct orr_pages *pages, const struct orr_store_input *input,
+                                struct orr_err *err)
+{
+    for (uint32_t job = 0; job < input->world->job_count; job++) {
+        if (job % LOOK_EVERY == 0 && input->interrupted != NULL && *input->interrupted != 0) {
+            return orr_store__interrupted(err);
+        }
+        put_job(orr_pages_record(pages), input, job);
+        const enum orr_status status = orr_pages_add(pages, job, err);
+        if (status != ORR_OK) {
+            return status;
+        }
+    }
+    return orr_pages_finish(pages, err);
+}
+
+enum orr_status orr_store__write_jobs(int file, uint32_t root, const struct orr_store_input *input,
                                       struct orr_err *err)
 {
-    static const sqlite3_module module = {.xConnect = source_connect,
-                                          .xCreate = source_connect,
-                                          .xBestIndex = source_best_index,
-                                          .xDisconnect = source_disconnect,
-                                          .xDestroy = source_disconnect,
-                                          .xOpen = cursor_open,
-                                          .xClose = cursor_close,
-                                          .xFilter = cursor_filter,
-                                          .xNext = cursor_next,
-                                          .xEof = cursor_eof,
-                                          .xColumn = cursor_column,
-                                          .xRowid = cursor_rowid};
-    /* SQLite hands the pointer back as it came; the callbacks only read through it */
-    union {
-        const struct orr_store_input *in;
-        void *out;
-    } aux = {.in = input};
-    if (sqlite3_create_module(db, "orrery_job_source", &module, aux.out) != SQLITE_OK) {
-        return orr_store__failed(db, err);
+    struct orr_pages *pages = NULL;
+    enum orr_status status = orr_pages_open(file, root, &pages, err);
+    if (status == ORR_OK) {
+        status = put_jobs(pages, input, err);
     }
-    return orr_store__exec(db, "CREATE VIRTUAL TABLE temp.job_source USING orrery_job_source", err);
+    orr_pages_close(pages);
+    return status;
 }
