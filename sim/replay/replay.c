@@ -194,6 +194,7 @@ static void make_jobs(const struct orr_scenario *scenario, struct orr_world *wor
     for (uint32_t i = 0; i < world->part_count; i++) {
         struct orr_world_part *p = &world->parts[i];
         uint32_t first = world->job_count;
+        orr_replay__nodes_part(&nodes, &p->workload);
         for (uint32_t r = 0; r < p->workload.count; r++) {
             if (orr_replay__job(world, &nodes, i, r, &world->specs[world->job_count])) {
                 world->job_count++;
@@ -448,8 +449,20 @@ static void shake_jobs(const struct orr_scenario *scenario, struct orr_world *wo
     }
 }
 
+static bool is_sorted(const struct orr_world *world)
+{
+    uint32_t j = 1;
+    while (j < world->job_count && world->specs[j - 1].submit_ms <= world->specs[j].submit_ms) {
+        j++;
+    }
+    return j >= world->job_count;
+}
+
 static void sort_jobs(struct orr_world *world)
 {
+    if (is_sorted(world)) {
+        return;
+    }
     int64_t *keys = orr_alloc(world->job_count, sizeof *keys);
     struct orr_job_spec *sorted = orr_alloc(world->job_count, sizeof *sorted);
     for (uint32_t j = 0; j < world->job_count; j++) {

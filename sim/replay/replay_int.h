@@ -17,10 +17,13 @@ struct orr_replay_nodes { /* filters over the nodes made so far, by the text tha
     bool tainted;           /* some pool has taints */
     bool typed;             /* some queue may use only some node types */
     bool flavored;          /* some flavor has tolerations */
+    uint32_t *queues;       /* those that names of the part's rows are; ORR_NONE: not looked up */
 };
 void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_scenario *scenario,
                             struct orr_cluster *cluster);
 void orr_replay__nodes_release(struct orr_replay_nodes *nodes);
+/* Goes on to the rows of another part. */
+void orr_replay__nodes_part(struct orr_replay_nodes *nodes, const struct orr_workload *workload);
 /* Filters for what a row states (NULL: nothing); 0: every node. */
 uint32_t orr_replay__selector(struct orr_replay_nodes *nodes, const char *models,
                               const char *selector);

@@ -320,8 +320,8 @@ static uint32_t find_queue(const struct orr_queues *queues, const char *name)
     return queue;
 }
 
-static bool job_queue(struct orr_world *world, const struct orr_scenario *scenario, uint32_t part,
-                      const struct orr_row *row, uint32_t *queue)
+static bool find_job_queue(struct orr_world *world, const struct orr_scenario *scenario,
+                           uint32_t part, const struct orr_row *row, uint32_t *queue)
 {
     const struct orr_world_part *p = &world->parts[part];
     const char *name = row->queue != ORR_NONE   ? orr_idmap_name(&p->workload.queues, row->queue)
@@ -340,6 +340,20 @@ static bool job_queue(struct orr_world *world, const struct orr_scenario *scenar
         return reject(world, part, row, "only queues without children hold jobs, not", name);
     }
     return true;
+}
+
+static bool job_queue(struct orr_world *world, struct orr_replay_nodes *nodes, uint32_t part,
+                      const struct orr_row *row, uint32_t *queue)
+{
+    if (row->queue != ORR_NONE && nodes->queues[row->queue] != ORR_NONE) {
+        *queue = nodes->queues[row->queue];
+        return true;
+    }
+    const bool found = find_job_queue(world, nodes->scenario, part, row, queue);
+    if (found && row->queue != ORR_NONE) {
+        nodes->queues[row->queue] = *queue;
+    }
+    return found;
 }
 
 /* Further than any part may reach (check_reach() in replay.c). */
@@ -483,7 +497,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     }
     /* then the queue says which nodes there are */
     bool apart = world->cluster.shards.count > 1 || nodes->typed || nodes->flavored;
-    if (apart && !job_queue(world, nodes->scenario, part, row, &spec->queue)) {
+    if (apart && !job_queue(world, nodes, part, row, &spec->queue)) {
         return false;
     }
     uint32_t shard = apart ? world->queues.queues[spec->queue].shard : 0;
@@ -494,7 +508,7 @@ bool orr_replay__job(struct orr_world *world, struct orr_replay_nodes *nodes, ui
     if ((roles == NULL && !make_groups(world, part, row, shard, &groups)) ||
         !constrain(world, nodes, part, row, apart ? spec->queue : ORR_NONE, &groups) ||
         !find_spans(world, part, row, roles, &groups, &span) ||
-        (!apart && !job_queue(world, nodes->scenario, part, row, &spec->queue))) {
+        (!apart && !job_queue(world, nodes, part, row, &spec->queue))) {
         return false;
     }
     for (uint32_t g = 0; g < groups.count; g++) {

@@ -291,7 +291,17 @@ void orr_replay__nodes_init(struct orr_replay_nodes *nodes, const struct orr_sce
     }
 }
 
+void orr_replay__nodes_part(struct orr_replay_nodes *nodes, const struct orr_workload *workload)
+{
+    const uint32_t count = workload->queues.count;
+    nodes->queues = orr_realloc(nodes->queues, count, sizeof *nodes->queues);
+    for (uint32_t q = 0; q < count; q++) {
+        nodes->queues[q] = ORR_NONE;
+    }
+}
+
 void orr_replay__nodes_release(struct orr_replay_nodes *nodes)
 {
     orr_idmap_release(&nodes->known);
+    orr_free(nodes->queues);
 }

@@ -62,7 +62,7 @@ static const char *on_evict_of(const struct orr_scenario *scenario, enum orr_kin
     return own != NULL ? own : scenario->execution.on_evict;
 }
 
-uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
+static uint32_t find_terms(struct orr_world *world, const struct orr_scenario *scenario,
                            uint32_t shard, enum orr_kind kind, const struct orr_row_extra *extra,
                            uint32_t crew)
 {
@@ -98,6 +98,26 @@ uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *s
     }
     terms.profile = terms.session ? ORR_NONE : terms.profile;
     return orr_replay__put_terms(&world->terms, &terms);
+}
+
+uint32_t orr_replay__terms(struct orr_world *world, const struct orr_scenario *scenario,
+                           uint32_t shard, enum orr_kind kind, const struct orr_row_extra *extra,
+                           uint32_t crew)
+{
+    struct orr_plain_terms *plain = &world->terms.plain;
+    if (extra != NULL) {
+        return find_terms(world, scenario, shard, kind, extra, crew);
+    }
+    if (!plain->known || plain->kind != (uint8_t)kind || plain->shard != shard ||
+        plain->crew != crew) { /* most rows are as the one before */
+        *plain = (struct orr_plain_terms){.known = true,
+                                          .kind = (uint8_t)kind,
+                                          .shard = shard,
+                                          .crew = crew,
+                                          .number =
+                                              find_terms(world, scenario, shard, kind, NULL, crew)};
+    }
+    return plain->number;
 }
 
 uint32_t orr_replay__service_terms(struct orr_world *world, const struct orr_scenario *scenario,

@@ -70,11 +70,15 @@ static bool is_kept(const struct orr_workload *workload, uint32_t r,
         !matches(&workload->users, row->user, filter->user)) {
         return false;
     }
-    orr_workload_fact(workload, row, &fact);
-    const double gpus = (double)fact.mgpu / ORR_MGPU;
-    return (filter->min_gpus < 0.0 || gpus >= filter->min_gpus) &&
-           (filter->max_gpus < 0.0 || gpus <= filter->max_gpus) &&
-           (filter->sample < 0.0 || draw(filter->seed, "trace/sample", r) < filter->sample);
+    if (filter->min_gpus >= 0.0 || filter->max_gpus >= 0.0) {
+        orr_workload_fact(workload, row, &fact);
+        const double gpus = (double)fact.mgpu / ORR_MGPU;
+        if ((filter->min_gpus >= 0.0 && gpus < filter->min_gpus) ||
+            (filter->max_gpus >= 0.0 && gpus > filter->max_gpus)) {
+            return false;
+        }
+    }
+    return (filter->sample < 0.0 || draw(filter->seed, "trace/sample", r) < filter->sample);
 }
 
 void orr_workload_cut(struct orr_workload *workload, const struct orr_row_filter *filter)
@@ -85,9 +89,10 @@ void orr_workload_cut(struct orr_workload *workload, const struct orr_row_filter
         passes[r] = is_kept(workload, r, filter);
     }
     for (uint32_t r = 0; r < workload->count; r++) {
-        if (passes[r]) {
-            workload->rows[kept++] = workload->rows[r];
+        if (passes[r] && kept < r) {
+            workload->rows[kept] = workload->rows[r];
         }
+        kept += passes[r];
     }
     workload->count = kept;
     orr_free(passes);

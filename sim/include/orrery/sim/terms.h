@@ -54,8 +54,13 @@ int64_t orr_crew_rate_ppm(const struct orr_crew *crew, uint32_t stage, uint32_t 
 struct orr_terms_table {
     struct orr_terms *items; /* number 0: nothing costs anything, evictions lose all */
     uint32_t count, capacity;
-    struct orr_idmap known; /* items by what they state, while the world is built */
-    uint32_t last;          /* that was put */
+    struct orr_idmap known;  /* items by what they state, while the world is built */
+    uint32_t last;           /* that was put */
+    struct orr_plain_terms { /* of the last row that states nothing of its own */
+        bool known;
+        uint8_t kind;
+        uint32_t shard, crew, number;
+    } plain;
     struct orr_crew *crews;
     uint32_t crew_count, crew_capacity;
 };
