@@ -183,6 +183,11 @@ enum orr_status orr_policy_fail_late(const char *policy, uint32_t job, struct or
                     policy, (unsigned)job);
 }
 
+bool orr_policy_may_bar(const struct orr_policy *policy)
+{
+    return HAS(policy, bars_of) || HAS(policy, bars);
+}
+
 void orr_policy_bars_of(const struct orr_policy *policy, const void *params,
                         const struct orr_view *view, const uint32_t *jobs, uint32_t count,
                         struct orr_bar *bars)

@@ -29,7 +29,8 @@ struct search {
     bool *held;                /* per shape: the nodes there are could hold as few tasks as start */
     bool *reserves;            /* per shard: its policy's shared devices take pod slots */
     struct orr_never_parts **parts; /* per shard: what its queues' cells hold; NULL: any gang */
-    bool nodes_changed;             /* since `held` was worked out, or it never was */
+    bool may_bar; /* something could keep a job that came from starting: nothing is asked if not */
+    bool nodes_changed; /* since `held` was worked out, or it never was */
     struct suspect *suspects;
     uint32_t count, capacity;
 };
@@ -88,7 +89,7 @@ static void list_suspects(struct search *search)
             struct suspect *s = &search->suspects[search->count - 1];
             s->judged = true;
             s->never.bar.reason = (enum orr_reason)search->run->ledger->jobs[j].reason;
-        } else if (never_started(search->run, j, held)) {
+        } else if ((search->may_bar || held) && never_started(search->run, j, held)) {
             suspect(search, j, held ? considered_from(search, hold) : world->specs[j].submit_ms);
         }
     }
@@ -395,8 +396,16 @@ static void close_parts(struct search *search)
     orr_free(search->parts);
 }
 
-/* Judges the suspects and keeps those that nothing cleared. */
-static void search_all(struct search *search)
+static bool may_bar(const struct search *search)
+{
+    bool may = search->gone != NULL;
+    for (uint32_t s = 0; s < search->world->cluster.shards.count && !may; s++) {
+        may = search->parts[s] != NULL || orr_policy_may_bar(search->shards[s].policy);
+    }
+    return may;
+}
+
+static void open_search(struct search *search)
 {
     const struct orr_world *world = search->world;
     search->queues = world->queues;
@@ -407,6 +416,24 @@ static void search_all(struct search *search)
     make_gangs(search);
     open_parts(search);
     open_nodes(search);
+    search->may_bar = may_bar(search);
+}
+
+static void close_search(struct search *search)
+{
+    close_parts(search);
+    orr_free(search->queues.queues);
+    orr_free(search->gangs.shapes);
+    orr_free(search->sets);
+    orr_free(search->gone);
+    orr_free(search->held);
+    orr_free(search->reserves);
+    orr_free(search->suspects);
+}
+
+/* Judges the suspects and keeps those that nothing cleared. */
+static void search_all(struct search *search)
+{
     for (orr_ms now = INT64_MIN; now != ORR_MS_NEVER;) {
         const orr_ms next = next_change(search, now);
         judge(search, next);
@@ -420,13 +447,6 @@ static void search_all(struct search *search)
             add(search->nevers, &search->suspects[i].never);
         }
     }
-    close_parts(search);
-    orr_free(search->queues.queues);
-    orr_free(search->gangs.shapes);
-    orr_free(search->sets);
-    orr_free(search->gone);
-    orr_free(search->held);
-    orr_free(search->reserves);
 }
 
 /* Per job: whether it waits for the end of a listed job, at first or at second hand. */
@@ -499,6 +519,7 @@ static void add_waiting(const struct orr_world *world, struct orr_run *run)
 static void find(struct search *search)
 {
     struct orr_run *run = search->nevers;
+    open_search(search);
     list_suspects(search);
     if (search->count > 0) {
         search_all(search);
@@ -508,7 +529,7 @@ static void find(struct search *search)
         add_dependents(search->world, run);
         orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
     }
-    orr_free(search->suspects);
+    close_search(search);
 }
 
 void orr_never_find(const struct orr_world *world, const struct orr_engine_shard *shards,

@@ -537,6 +537,8 @@ bool orr_policy_pruned(const struct orr_policy *policy, void *state, uint32_t nt
 bool orr_policy_failed(const struct orr_policy *policy, void *state, struct orr_err *err);
 struct orr_bar orr_policy_bars(const struct orr_policy *policy, const void *params,
                                const struct orr_view *view, uint32_t job);
+/* False for a policy that bars no job for good. */
+bool orr_policy_may_bar(const struct orr_policy *policy);
 /* Of each of these jobs of view->shard. */
 void orr_policy_bars_of(const struct orr_policy *policy, const void *params,
                         const struct orr_view *view, const uint32_t *jobs, uint32_t count,
