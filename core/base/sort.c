@@ -7,6 +7,7 @@
 
 #define DIGIT_BITS    11
 #define DIGITS        (1u << DIGIT_BITS)
+#define PASSES_MOST   (64 / DIGIT_BITS + 1)
 
 /* Runs of so many items are sorted by insertion, larger ones merged of them. */
 #define RUN           8
@@ -103,28 +104,43 @@ static inline int64_t key_at(const void *keys, size_t stride, uint32_t id)
     return key;
 }
 
+/* How often each digit comes is the same in any order: keys are read once for all of them, in the
+ * order in which they most often lie. */
+static void count_digits(const uint32_t *ids, uint32_t count, const void *keys, size_t stride,
+                         const unsigned *shifts, unsigned passes, uint32_t (*counts)[DIGITS])
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t key = biased(key_at(keys, stride, ids[i]));
+        for (unsigned p = 0; p < passes; p++) {
+            counts[p][key >> shifts[p] & (DIGITS - 1)]++;
+        }
+    }
+}
+
 /* Least digit first, to and fro between ids and a buffer for as many. `differ`: bits in which keys
  * differ. */
 static void radix(uint32_t *ids, uint32_t count, const void *keys, size_t stride, uint64_t differ,
                   uint32_t *buffer)
 {
-    uint32_t *a = ids, *b = buffer;
+    uint32_t first[PASSES_MOST][DIGITS];
+    unsigned shifts[PASSES_MOST], passes = 0;
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-        if ((differ >> shift & (DIGITS - 1)) == 0) {
-            continue;
+        if ((differ >> shift & (DIGITS - 1)) != 0) {
+            memset(first[passes], 0, sizeof first[passes]);
+            shifts[passes++] = shift;
         }
-        uint32_t first[DIGITS] = {0};
-        for (uint32_t i = 0; i < count; i++) {
-            first[biased(key_at(keys, stride, a[i])) >> shift & (DIGITS - 1)]++;
-        }
+    }
+    count_digits(ids, count, keys, stride, shifts, passes, first);
+    uint32_t *a = ids, *b = buffer;
+    for (unsigned p = 0; p < passes; p++) {
         uint32_t sum = 0;
         for (uint32_t d = 0; d < DIGITS; d++) {
-            uint32_t n = first[d];
-            first[d] = sum;
+            uint32_t n = first[p][d];
+            first[p][d] = sum;
             sum += n;
         }
         for (uint32_t i = 0; i < count; i++) {
-            b[first[biased(key_at(keys, stride, a[i])) >> shift & (DIGITS - 1)]++] = a[i];
+            b[first[p][biased(key_at(keys, stride, a[i])) >> shifts[p] & (DIGITS - 1)]++] = a[i];
         }
         uint32_t *swap = a;
         a = b;
