@@ -823,9 +823,10 @@ orr_ms orr_run_eligible_ms(const struct orr_world *world, const struct orr_run *
     return hold == ORR_NONE ? world->specs[job].submit_ms : run->eligible_ms[hold];
 }
 
-orr_ms orr_run_submit_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job)
+orr_ms orr_run_late_submit_ms(const struct orr_world *world, const struct orr_run *run,
+                              uint32_t job)
 {
-    const uint32_t hold = world->hold_count == 0 ? ORR_NONE : orr_world_hold_of(world, job);
+    const uint32_t hold = orr_world_hold_of(world, job);
     const bool came = hold != ORR_NONE && world->holds[hold].by_user &&
                       run->eligible_ms[hold] != ORR_MS_NONE &&
                       run->eligible_ms[hold] <= run->end_ms;

@@ -47,6 +47,7 @@ struct crowd { /* jobs of a shard that were submitted and had not ended */
     uint64_t now, total;
     uint64_t job_ms; /* integral; differences hold even where it wraps around */
     orr_ms at;
+    double has_mgpu_ms; /* of its shard, over the whole run */
 };
 
 static void crowd_until(struct crowd *crowd, orr_ms at)
@@ -170,7 +171,7 @@ static double rho_of(const struct orr_world *world, const struct orr_presence *t
         break;
     default:
         part.asked = (double)crowds[shard].total * (double)(run->end_ms - run->begin_ms) * ORR_MGPU;
-        part.has = orr_presence_mgpu_ms(there, shard, run->begin_ms, run->end_ms);
+        part.has = crowds[shard].has_mgpu_ms;
     }
     return part.has <= 0.0          ? (double)NAN
            : part.asked <= part.has ? took / work
@@ -205,6 +206,9 @@ void orr_summary__ftf(const struct orr_world *world, const struct orr_run *run,
     union job_value *values = crowd_job_ms(world, run, crowds);
     struct orr_presence there;
     orr_presence_open(world, run, &there);
+    for (uint32_t s = 0; s < run->fold.shard_count; s++) {
+        crowds[s].has_mgpu_ms = orr_presence_mgpu_ms(&there, s, run->begin_ms, run->end_ms);
+    }
     for (uint32_t f = 0; f < ORR_FTF_COUNT; f++) {
         const uint32_t count = rho_of_jobs(world, &there, summary, crowds, forms[f], values);
         summary->ftf[forms[f]] = form_result(values, count);

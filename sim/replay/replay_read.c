@@ -203,6 +203,15 @@ orr_ms orr_world_deadline_ms(const struct orr_world *world, uint32_t job)
                : world->specs[job].submit_ms + extra->deadline_after_ms;
 }
 
+bool orr_world_has_extras(const struct orr_world *world)
+{
+    bool any = false;
+    for (uint32_t p = 0; p < world->part_count; p++) {
+        any = any || world->parts[p].workload.extra_count > 0;
+    }
+    return any;
+}
+
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job)
 {
     const struct orr_world_row *row;

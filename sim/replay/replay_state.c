@@ -219,12 +219,3 @@ void orr_replay__state(const struct orr_scenario *scenario, struct orr_world *wo
     }
     orr_sort(world->running, world->running_count, sizeof *world->running, by_since, NULL);
 }
-
-orr_ms orr_world_enter_ms(const struct orr_world *world, uint32_t job)
-{
-    if (world->runs_before != NULL && world->runs_before[job]) {
-        return ORR_MS_NONE;
-    }
-    const orr_ms submit = world->specs[job].submit_ms;
-    return submit > world->begin_ms ? submit : world->begin_ms;
-}

@@ -137,11 +137,18 @@ static const struct orr_row_extra *recorded_extra(const struct orr_store_input *
                : extra;
 }
 
+/* Of how many jobs a row may state anything: none, where no row does. */
+static uint32_t stating_jobs(const struct orr_store_input *in)
+{
+    return orr_world_has_extras(in->world) ? in->world->job_count : 0;
+}
+
 static enum orr_status write_recorded(sqlite3 *db, const struct orr_store_input *in,
                                       struct orr_err *err)
 {
+    const uint32_t jobs = stating_jobs(in);
     struct writer w = writer_open(db, orr_store_sql__recorded, err);
-    for (uint32_t j = 0; j < in->world->job_count; j++) {
+    for (uint32_t j = 0; j < jobs; j++) {
         const struct orr_row_extra *extra = recorded_extra(in, j);
         if (extra == NULL) {
             continue;
@@ -157,8 +164,9 @@ static enum orr_status write_recorded(sqlite3 *db, const struct orr_store_input 
 static enum orr_status write_recorded_attempts(sqlite3 *db, const struct orr_store_input *in,
                                                struct orr_err *err)
 {
+    const uint32_t jobs = stating_jobs(in);
     struct writer w = writer_open(db, orr_store_sql__recorded_attempt, err);
-    for (uint32_t j = 0; j < in->world->job_count; j++) {
+    for (uint32_t j = 0; j < jobs; j++) {
         const struct orr_row_extra *extra = recorded_extra(in, j);
         if (extra == NULL || extra->recorded_attempts == NULL) {
             continue;
@@ -191,8 +199,9 @@ static enum orr_status write_holds(sqlite3 *db, const struct orr_store_input *in
 static enum orr_status write_deadlines(sqlite3 *db, const struct orr_store_input *in,
                                        struct orr_err *err)
 {
+    const uint32_t jobs = stating_jobs(in);
     struct writer w = writer_open(db, orr_store_sql__deadline, err);
-    for (uint32_t j = 0; j < in->world->job_count; j++) {
+    for (uint32_t j = 0; j < jobs; j++) {
         orr_ms deadline = orr_world_deadline_ms(in->world, j);
         if (deadline != ORR_MS_NONE) {
             put_int(&w, j);

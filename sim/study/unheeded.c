@@ -98,9 +98,9 @@ static void say_amounts(const struct orr_world *world, uint32_t shard, const cha
 }
 
 /* Its template says how few GPUs its pods may run with, and they run with all. */
-static bool keeps_sizes(const struct orr_world *world, uint32_t job)
+static bool keeps_sizes(const struct orr_world *world, uint32_t job,
+                        const struct orr_row_extra *extra)
 {
-    const struct orr_row_extra *extra = orr_world_job_extra(world, job);
     const struct orr_shape *shape = &world->shapes.shapes[world->specs[job].shape];
     bool more = false;
     for (uint32_t g = 0; g < shape->group_count; g++) {
@@ -166,16 +166,17 @@ static struct stated *count_stated(const struct orr_world *world,
                                    const struct orr_engine_shard *shards)
 {
     struct stated *jobs = orr_zalloc(world->cluster.shards.count, sizeof *jobs);
+    const bool extras = orr_world_has_extras(world);
     for (uint32_t j = 0; j < world->job_count; j++) {
         const struct orr_job_spec *spec = &world->specs[j];
         const uint32_t shard = world->queues.queues[spec->queue].shard;
-        const struct orr_row_extra *extra = orr_world_job_extra(world, j);
+        const struct orr_row_extra *extra = extras ? orr_world_job_extra(world, j) : NULL;
         const struct orr_shape *shape = &world->shapes.shapes[spec->shape];
         jobs[shard].periods += states_period(extra);
         jobs[shard].priorities += extra != NULL && extra->priority != NULL;
         jobs[shard].spans += orr_shape_is_bound(shape);
         jobs[shard].slices += orr_shape_has_slices(shape);
-        jobs[shard].sizes += keeps_sizes(world, j);
+        jobs[shard].sizes += keeps_sizes(world, j, extra);
         jobs[shard].followers += starts_all(world, j, shards[shard].policy);
         jobs[shard].mixed += orr_shape_is_bound(shape) && shape->group_count > 1;
     }

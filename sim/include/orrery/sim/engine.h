@@ -238,7 +238,14 @@ uint64_t orr_engine_setbacks(const struct orr_world *world);
 /* From when on a job was considered: its submit, unless it was held back; ORR_MS_NONE: never. */
 orr_ms orr_run_eligible_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job);
 /* When it was submitted: as its row says, unless its user waited for results first. */
-orr_ms orr_run_submit_ms(const struct orr_world *world, const struct orr_run *run, uint32_t job);
+orr_ms orr_run_late_submit_ms(const struct orr_world *world, const struct orr_run *run,
+                              uint32_t job); /* of a world with holds */
+static inline orr_ms orr_run_submit_ms(const struct orr_world *world, const struct orr_run *run,
+                                       uint32_t job)
+{
+    return world->hold_count == 0 ? world->specs[job].submit_ms
+                                  : orr_run_late_submit_ms(world, run, job);
+}
 void orr_run_release(struct orr_run *run);
 
 #endif

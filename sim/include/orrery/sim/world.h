@@ -240,7 +240,13 @@ bool orr_world_has_services(const struct orr_world *world);
 int64_t orr_world_asked_pod_ms(const struct orr_world *world, uint32_t job);
 /* From when on a job counts: its submit, or the begin of the run if it waited then; ORR_MS_NONE: it
  * ran before, so that what it waited is nobody's decision here. */
-orr_ms orr_world_enter_ms(const struct orr_world *world, uint32_t job);
+static inline orr_ms orr_world_enter_ms(const struct orr_world *world, uint32_t job)
+{
+    const orr_ms submit = world->specs[job].submit_ms;
+    return world->runs_before != NULL && world->runs_before[job] ? ORR_MS_NONE
+           : submit > world->begin_ms                            ? submit
+                                                                 : world->begin_ms;
+}
 /* The part of the workload that a job is of. */
 uint32_t orr_world_part_of(const struct orr_world *world, uint32_t job);
 /* The trace's name of a job; copies after the first end in "#2", "#3", ... `buffer` (of at least
@@ -261,6 +267,8 @@ orr_ms orr_world_longest_ms(const struct orr_world *world, uint32_t job, enum or
 /* Does the policy of a shard work by pausing jobs? Then they keep what they did unless the scenario
  * states what an eviction costs. */
 bool orr_world_pauses(const struct orr_scenario *scenario, uint32_t shard);
+/* Does any row state something of what follows? */
+bool orr_world_has_extras(const struct orr_world *world);
 /* What few rows of the trace state, of the row a job came from; NULL: its row states nothing. */
 const struct orr_row_extra *orr_world_job_extra(const struct orr_world *world, uint32_t job);
 /* Did its row state a time limit? Else nobody knew more of it than its run time says. */
