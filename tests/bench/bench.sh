@@ -74,7 +74,7 @@ done
 printf '\n'
 total=$(median "$dir/total") limit_total=$(median "$dir/limit_total")
 simulate=$(median "$dir/simulate") limit_simulate=$(median "$dir/limit_simulate")
-judge 'whole run / limit program' "$(ratio "$total" "$limit_total")" 1.5 \
+judge 'whole run / limit program' "$(ratio "$total" "$limit_total")" 1.2 \
     "$(milliseconds "$total") / $(milliseconds "$limit_total")"
 judge 'event loop / limit program' "$(ratio "$simulate" "$limit_simulate")" 5 \
     "$(milliseconds "$simulate") / $(milliseconds "$limit_simulate")"
