@@ -9,35 +9,17 @@
 
 /* --- leveled queues --- */
 
-static uint32_t depth_of(const struct orr_session *session, uint32_t queue)
-{
-    uint32_t depth = 0;
-    while (session->shares[queue].parent != ORR_NONE) {
-        queue = session->shares[queue].parent;
-        depth++;
-    }
-    return depth;
-}
-
 struct orr_queue_pair orr_victim__level_queues(const struct orr_session *session,
                                                uint32_t reclaimer, uint32_t victim)
 {
+    const struct orr_share_queue *shares = session->shares;
     struct orr_queue_pair pair = {reclaimer, victim};
-    if (session->shares[reclaimer].parent == session->shares[victim].parent) {
-        return pair;
-    }
-    uint32_t depth_r = depth_of(session, reclaimer);
-    uint32_t depth_v = depth_of(session, victim);
-    for (; depth_r > depth_v; depth_r--) {
-        pair.reclaimer = session->shares[pair.reclaimer].parent;
-    }
-    for (; depth_v > depth_r; depth_v--) {
-        pair.victim = session->shares[pair.victim].parent;
-    }
     while (pair.reclaimer != pair.victim &&
-           session->shares[pair.reclaimer].parent != session->shares[pair.victim].parent) {
-        pair.reclaimer = session->shares[pair.reclaimer].parent;
-        pair.victim = session->shares[pair.victim].parent;
+           shares[pair.reclaimer].parent != shares[pair.victim].parent) {
+        const uint32_t level_r = session->tree.level[pair.reclaimer];
+        const uint32_t level_v = session->tree.level[pair.victim];
+        pair.reclaimer = level_r >= level_v ? shares[pair.reclaimer].parent : pair.reclaimer;
+        pair.victim = level_v >= level_r ? shares[pair.victim].parent : pair.victim;
     }
     return pair;
 }
@@ -131,24 +113,6 @@ static int by_age(const void *a, const void *b, void *context)
                                    ((const struct orr_jobview *)b)->job);
 }
 
-static void keep_oldest(struct orr_victim_search *search, uint32_t count)
-{
-    struct orr_jobview *kept = search->candidates;
-    orr_sort(kept, count, sizeof *kept, by_age, search->session);
-    for (uint32_t i = count; i < search->candidate_count; i++) {
-        const struct orr_jobview one = kept[i];
-        uint32_t at = count;
-        while (at > 0 && by_age(&one, &kept[at - 1], search->session) < 0) {
-            at--;
-        }
-        if (at < count) {
-            memmove(&kept[at + 1], &kept[at], (count - at - 1) * sizeof *kept);
-            kept[at] = one;
-        }
-    }
-    search->candidate_count = count;
-}
-
 bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue)
 {
     return search->session->queues[queue].active_count > 0 &&
@@ -185,6 +149,8 @@ void orr_victim__find_candidates(struct orr_victim_search *search)
     const int64_t most = session->rules.max_consolidation_preemptees;
     if (search->action == ORR_ACTION_CONSOLIDATION && most >= 0 &&
         (int64_t)search->candidate_count > most + 1) {
-        keep_oldest(search, (uint32_t)most + 1);
+        orr_sort(search->candidates, search->candidate_count, sizeof *search->candidates, by_age,
+                 session);
+        search->candidate_count = (uint32_t)most + 1;
     }
 }

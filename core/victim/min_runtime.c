@@ -15,26 +15,6 @@ static orr_ms walk_up(const struct orr_session *session, uint32_t queue, bool re
     return reclaim ? session->rules.reclaim_min_runtime : session->rules.preempt_min_runtime;
 }
 
-static bool is_ancestor(const struct orr_session *session, uint32_t ancestor, uint32_t queue)
-{
-    while (queue != ORR_NONE && queue != ancestor) {
-        queue = session->shares[queue].parent;
-    }
-    return queue == ancestor;
-}
-
-/* The victim's queue just below the lowest queue common with the preemptor's; its top-level queue
- * if they have none in common. */
-static uint32_t below_common(const struct orr_session *session, uint32_t victim, uint32_t preemptor)
-{
-    uint32_t at = victim;
-    while (session->shares[at].parent != ORR_NONE &&
-           !is_ancestor(session, session->shares[at].parent, preemptor)) {
-        at = session->shares[at].parent;
-    }
-    return at;
-}
-
 bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
                               uint32_t preemptor, uint32_t job_index)
 {
@@ -44,8 +24,8 @@ bool orr_victim__is_protected(const struct orr_session *session, enum orr_action
         return false;
     }
     uint32_t queue = job->queue;
-    if (action == ORR_ACTION_RECLAIM && session->rules.reclaim_by_lca) {
-        queue = below_common(session, queue, session->jobs[preemptor].queue);
+    if (action == ORR_ACTION_RECLAIM && session->rules.reclaim_by_lca) { /* just below the LCA */
+        queue = orr_victim__level_queues(session, session->jobs[preemptor].queue, queue).victim;
     }
     return session->now < job->last_start + walk_up(session, queue, action == ORR_ACTION_RECLAIM);
 }
