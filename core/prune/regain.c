@@ -73,17 +73,10 @@ static bool runs_more(const struct orr_session *session, uint32_t index)
            (int32_t)job->active > session->sets[job->first_set + 1].min;
 }
 
-/* The last potential victim on the node; of each the item says which was before it. */
-static uint32_t last_on(const struct orr_victim_search *search, uint32_t node)
-{
-    const struct orr_capacities *c = &search->capacities;
-    return c->since[node] == 0 ? ORR_NONE : c->last_on[node];
-}
-
 bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node)
 {
     struct orr_losses *losses = count_losses(search);
-    for (uint32_t at = last_on(search, node); at != ORR_NONE;
+    for (uint32_t at = orr_capacities_last_on(&search->capacities, node); at != ORR_NONE;
          at = search->potential.items[at].before) {
         const uint32_t job = search->potential.items[at].job;
         if (loss_of(losses, job)->tasks > 1 && runs_more(search->session, job)) {
@@ -103,10 +96,11 @@ static bool is_of_many(const struct orr_victims *victims, uint32_t at)
 
 bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to)
 {
+    const struct orr_capacities *c = &search->capacities;
     struct orr_losses *losses = count_losses(search);
     const uint32_t window = ++losses->window;
     for (uint32_t n = from; n < to; n++) {
-        for (uint32_t at = last_on(search, search->capacities.bearing[n]); at != ORR_NONE;
+        for (uint32_t at = orr_capacities_last_on(c, c->bearing[n]); at != ORR_NONE;
              at = search->potential.items[at].before) {
             const uint32_t job = search->potential.items[at].job;
             struct orr_loss *loss = loss_of(losses, job);

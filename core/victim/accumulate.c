@@ -56,12 +56,14 @@ static bool any_recorded(const struct orr_victim_search *search, const struct or
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
 {
     const struct orr_stask *of = &search->session->tasks[task];
-    struct orr_victim victim = {
-        .task = task, .group = search->steps, .node = of->live.node, .job = of->job};
+    const bool node_local = search->generator == ORR_NODE_LOCAL_GREEDY;
+    struct orr_victim victim = {.task = task,
+                                .group = node_local ? of->job : search->steps,
+                                .node = of->live.node,
+                                .job = of->job};
     victim.before =
         orr_victim__add_capacity(search, &victim, orr_victim__freed(search->session, task));
     orr_victims_push(&search->potential, &victim);
-    orr_victim__add_fingerprint(search, &victim);
     orr_refute__victim_added(search);
 }
 
@@ -153,8 +155,10 @@ static int descending(const void *a, const void *b, void *context)
     return (l < r) - (l > r);
 }
 
-bool orr_victim__first_fit_decreasing(double *requirements, uint32_t count, double *holders,
-                                      uint32_t holder_count)
+/* KAI's packing: the largest requirement into the first holder with room, holders by what they have
+ * in all. Sorts both. */
+static bool first_fit_decreasing(double *requirements, uint32_t count, double *holders,
+                                 uint32_t holder_count)
 {
     double *placed = orr_zalloc(holder_count + (size_t)1, sizeof *placed);
     orr_sort(requirements, count, sizeof *requirements, descending, NULL);
@@ -175,39 +179,48 @@ bool orr_victim__first_fit_decreasing(double *requirements, uint32_t count, doub
     return possible;
 }
 
-/* Milli-GPU; to be freed. */
-static double *copy_amounts(const int64_t *amounts, uint32_t count)
+/* GPUs as filters add them: milli-GPU, which is exact, or as in v0.17 GPUs (D6). */
+static double amount(const struct orr_session *session, int64_t mgpu)
 {
-    double *copy = orr_alloc(count + (size_t)1, sizeof *copy);
-    for (uint32_t i = 0; i < count; i++) {
-        copy[i] = (double)amounts[i];
+    return session->v017 != NULL ? orr_share_units(ORR_SHARE_GPU, mgpu) : (double)mgpu;
+}
+
+/* By node; to be freed. */
+static double *list_capacities(const struct orr_victim_search *search)
+{
+    const uint32_t count = search->session->node_count;
+    if (search->session->v017 != NULL) {
+        return orr_victim__list_capacities_v017(search);
     }
-    return copy;
+    double *capacities = orr_alloc(count + (size_t)1, sizeof *capacities);
+    for (uint32_t n = 0; n < count; n++) {
+        capacities[n] = (double)search->capacities.with[n];
+    }
+    return capacities;
 }
 
 /* Filter of single nodes: every pending task needs one with enough GPUs. */
 static bool pass_node_filter(const struct orr_victim_search *search)
 {
-    if (search->session->v017 != NULL) {
-        return orr_victim__nodes_could_do_v017(search);
-    }
-    if (search->capacities.each >= 0) { /* equal requirements: each node takes what it can */
-        return search->capacities.each == 0 || search->capacities.fitting >= (int64_t)search->k;
-    }
     const struct orr_session *session = search->session;
-    double *nodes = copy_amounts(search->capacities.with, session->node_count);
+    const struct orr_capacities *c = &search->capacities;
+    if (session->v017 == NULL && c->each >= 0) { /* of equal tasks each node takes what it can */
+        return c->each == 0 || c->fitting >= (int64_t)search->k;
+    }
+    double *nodes = list_capacities(search);
     double *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
     for (uint32_t i = 0; i < search->k; i++) {
-        requirements[i] = (double)orr_victim__pending_gpus(session, search->tasks.tasks[i]);
+        requirements[i] =
+            amount(session, orr_victim__pending_gpus(session, search->tasks.tasks[i]));
     }
-    const bool possible =
-        orr_victim__first_fit_decreasing(requirements, search->k, nodes, session->node_count);
+    const bool possible = first_fit_decreasing(requirements, search->k, nodes, session->node_count);
     orr_free(nodes);
     orr_free(requirements);
     return possible;
 }
 
-int64_t orr_victim__set_gpus(const struct orr_victim_search *search, uint32_t set)
+/* GPUs of all pods of the probe below a set, running ones included. */
+static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
@@ -221,8 +234,9 @@ int64_t orr_victim__set_gpus(const struct orr_victim_search *search, uint32_t se
     return sum;
 }
 
-const struct orr_topology_level *orr_victim__required_level(const struct orr_session *session,
-                                                            const struct orr_sset *set)
+/* Of a set of sets: the level it must stay within a domain of, or NULL. */
+static const struct orr_topology_level *required_level(const struct orr_session *session,
+                                                       const struct orr_sset *set)
 {
     if (set->is_pods || set->constraint.topology == NULL || set->constraint.required == NULL) {
         return NULL;
@@ -232,44 +246,28 @@ const struct orr_topology_level *orr_victim__required_level(const struct orr_ses
     return topology == NULL ? NULL : orr_topology_find_level(topology, set->constraint.required);
 }
 
-/* Of one requirement first fit decreasing asks for no more than one domain that holds it. */
-static bool any_holds(const int64_t *with, uint32_t count, double requirement)
-{
-    bool holds = requirement <= 0;
-    for (uint32_t v = 0; v < count && !holds; v++) {
-        holds = (double)with[v] >= requirement;
-    }
-    return holds;
-}
-
-static bool domains_hold(const int64_t *with, uint32_t domain_count, double *requirements,
-                         uint32_t count)
-{
-    double *domains = copy_amounts(with, domain_count);
-    const bool possible =
-        orr_victim__first_fit_decreasing(requirements, count, domains, domain_count);
-    orr_free(domains);
-    return possible;
-}
-
 static bool level_has_room(const struct orr_victim_search *search,
                            const struct orr_topology_level *level)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
-    if (session->v017 != NULL) {
-        return orr_victim__level_has_room_v017(search, level);
-    }
+    double *nodes = list_capacities(search);
+    double *domains = orr_zalloc(level->value_count + (size_t)1, sizeof *domains);
     double *requirements = orr_alloc(job->set_count, sizeof *requirements);
     uint32_t count = 0;
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        if (orr_victim__required_level(session, &session->sets[s]) == level) {
-            requirements[count++] = (double)orr_victim__set_gpus(search, s);
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (level->value_of_node[n] != ORR_NONE) {
+            domains[level->value_of_node[n]] += nodes[n];
         }
     }
-    const int64_t *with = orr_capacities_of_level(&search->capacities, level)->with;
-    const bool possible = count == 1 ? any_holds(with, level->value_count, requirements[0])
-                                     : domains_hold(with, level->value_count, requirements, count);
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        if (required_level(session, &session->sets[s]) == level) {
+            requirements[count++] = amount(session, set_gpus(search, s));
+        }
+    }
+    const bool possible = first_fit_decreasing(requirements, count, domains, level->value_count);
+    orr_free(nodes);
+    orr_free(domains);
     orr_free(requirements);
     return possible;
 }
@@ -281,8 +279,7 @@ static bool pass_topology_filter(const struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_topology_level *level =
-            orr_victim__required_level(session, &session->sets[s]);
+        const struct orr_topology_level *level = required_level(session, &session->sets[s]);
         if (level != NULL && !level_has_room(search, level)) {
             return false;
         }
@@ -336,8 +333,7 @@ bool orr_victim__is_constrained(const struct orr_victim_search *search)
         constrained = orr_task_ask(session, task)->affinity != ORR_NONE;
     }
     for (uint32_t s = 0; s < job->set_count && !constrained; s++) {
-        constrained =
-            orr_victim__required_level(session, &session->sets[job->first_set + s]) != NULL;
+        constrained = required_level(session, &session->sets[job->first_set + s]) != NULL;
     }
     return constrained;
 }

@@ -17,24 +17,6 @@ int64_t orr_victim__freed(const struct orr_session *session, uint32_t task)
     return place->node == ORR_NONE ? 0 : place->quota_mgpu;
 }
 
-/* The levels that some of the job's sets require. */
-static void list_levels(struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->job];
-    struct orr_capacities *c = &search->capacities;
-    c->levels = orr_arena_take(&search->memory, job->set_count, sizeof *c->levels);
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_topology_level *level =
-            orr_victim__required_level(session, &session->sets[s]);
-        if (level != NULL && orr_capacities_of_level(c, level) == NULL) {
-            c->levels[c->level_count++] = (struct orr_level_capacity){
-                .level = level,
-                .with = orr_arena_take(&search->memory, level->value_count, sizeof(int64_t))};
-        }
-    }
-}
-
 /* If every pod needs GPUs, only nodes with some idle or being released; victims bring theirs. */
 void orr_victim__open_capacities(struct orr_victim_search *search)
 {
@@ -59,20 +41,6 @@ void orr_victim__open_capacities(struct orr_victim_search *search)
         c->free[n] = idle + releasing;
         search->base_feasible[n] = !all_need || idle > 0 || releasing > 0;
     }
-    list_levels(search);
-}
-
-static void sum_levels(const struct orr_session *session, struct orr_capacities *c)
-{
-    for (uint32_t l = 0; l < c->level_count; l++) {
-        const struct orr_topology_level *level = c->levels[l].level;
-        memset(c->levels[l].with, 0, level->value_count * sizeof *c->levels[l].with);
-        for (uint32_t n = 0; n < session->node_count; n++) {
-            if (level->value_of_node[n] != ORR_NONE) {
-                c->levels[l].with[level->value_of_node[n]] += c->with[n];
-            }
-        }
-    }
 }
 
 static int64_t fitting_in(const struct orr_capacities *c, int64_t capacity)
@@ -85,12 +53,6 @@ static void give_back(struct orr_capacities *c, uint32_t node, int64_t gpus)
     c->fitting -= fitting_in(c, c->with[node]);
     c->with[node] += gpus;
     c->fitting += fitting_in(c, c->with[node]);
-    for (uint32_t l = 0; l < c->level_count; l++) {
-        const uint32_t value = c->levels[l].level->value_of_node[node];
-        if (value != ORR_NONE) {
-            c->levels[l].with[value] += gpus;
-        }
-    }
 }
 
 static void measure_tasks(struct orr_victim_search *search)
@@ -133,7 +95,6 @@ void orr_victim__start_capacities(struct orr_victim_search *search)
         c->elsewhere += search->feasible[n] ? c->with[n] : 0;
         c->fitting += fitting_in(c, c->with[n]);
     }
-    sum_levels(session, c);
 }
 
 /* Nodes with victims: least capacity first, ties by first appearance. */

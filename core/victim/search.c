@@ -120,7 +120,6 @@ void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k)
     if (search->session->v017 != NULL) {
         orr_victim__start_capacities_v017(search);
     }
-    orr_victim__start_fingerprints(search);
     search->potential.count = 0;
     search->steps = 0;
 }
@@ -145,13 +144,30 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
 
 /* --- what a success leaves for the next probe --- */
 
+static bool lost_place(uint8_t status)
+{
+    return status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED;
+}
+
+/* By group, from 1: its number among those with a task that lost its place; 0: none did. */
+static void number_groups(const struct orr_session *session, const struct orr_victims *all,
+                          uint32_t *numbers)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        uint32_t *number = &numbers[all->items[i].group];
+        if (*number == 0 && lost_place(session->tasks[all->items[i].task].live.status)) {
+            *number = ++count;
+        }
+    }
+}
+
 void orr_victim__stage_recorded(struct orr_victim_search *search,
                                 const struct orr_victims *potential)
 {
-    struct orr_session *session = search->session;
+    const struct orr_session *session = search->session;
     const uint32_t groups = search->recorded_groups + session->job_count + search->steps + 1;
-    /* of a group: 0, or 1 + the number it is recorded with, as some task of it stays evicted */
-    uint32_t *survives = orr_zalloc(groups, sizeof *survives);
+    uint32_t *numbers = orr_zalloc(groups, sizeof *numbers);
     struct orr_victims all = {0};
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         orr_victims_push(&all, &search->recorded.items[i]);
@@ -161,32 +177,23 @@ void orr_victim__stage_recorded(struct orr_victim_search *search,
         victim.group += search->recorded_groups;
         orr_victims_push(&all, &victim);
     }
-    if (session->v017 != NULL) {
-        orr_victim__groups_v017(session, &all, survives);
-    }
-    for (uint32_t i = 0; i < all.count && session->v017 == NULL; i++) {
-        const uint8_t status = session->tasks[all.items[i].task].live.status;
-        if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
-            survives[all.items[i].group] = all.items[i].group + 1;
-        }
-    }
+    (session->v017 != NULL ? orr_victim__number_groups_v017 : number_groups)(session, &all,
+                                                                             numbers);
     search->next.count = 0;
     search->actual_victims.count = 0;
     for (uint32_t i = 0; i < all.count; i++) {
-        const uint32_t task = all.items[i].task;
-        const uint8_t status = session->v017 != NULL ? orr_victim__status_v017(session, &all, i)
-                                                     : session->tasks[task].live.status;
-        if (survives[all.items[i].group] > 0) {
-            struct orr_victim victim = all.items[i];
-            victim.group = survives[victim.group] - 1;
+        struct orr_victim victim = all.items[i];
+        if (numbers[victim.group] > 0) {
+            victim.group = numbers[victim.group] - 1;
             orr_victims_push(&search->next, &victim);
         }
-        if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
-            orr_task_list_push(&search->actual_victims, task);
+        if (lost_place(session->v017 != NULL ? orr_victim__status_v017(session, &all, i)
+                                             : session->tasks[victim.task].live.status)) {
+            orr_task_list_push(&search->actual_victims, victim.task);
         }
     }
     orr_free(all.items);
-    orr_free(survives);
+    orr_free(numbers);
 }
 
 static int by_group(const void *a, const void *b, void *context)
@@ -229,25 +236,20 @@ static void promote_next(struct orr_victim_search *search)
     for (uint32_t i = 0; i < search->actual_victims.count; i++) {
         search->feasible[session->tasks[search->actual_victims.tasks[i]].live.node] = true;
     }
-    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
-             by_group, NULL);
-    uint32_t last = ORR_NONE;
-    search->recorded_groups = 0;
     if (search->is_recorded == NULL) {
         search->is_recorded =
             orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
     }
+    search->recorded_groups = 0;
     for (uint32_t i = 0; i < search->recorded.count; i++) {
-        const uint32_t group = search->recorded.items[i].group;
-        search->recorded_groups += i == 0 || group != last;
-        last = group;
-        search->recorded.items[i].group = search->recorded_groups - 1;
-        search->is_recorded[search->recorded.items[i].task] = true;
+        const struct orr_victim *victim = &search->recorded.items[i];
+        search->recorded_groups =
+            victim->group < search->recorded_groups ? search->recorded_groups : victim->group + 1;
+        search->is_recorded[victim->task] = true;
     }
-    if (session->v017 == NULL) { /* v0.17 keeps the recorded victims in the order of their groups */
-        orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
-                 by_uid, session);
-    }
+    /* v0.17 keeps the recorded victims in the order of their groups. */
+    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
+             session->v017 != NULL ? by_group : by_uid, session);
 }
 
 /* How far a search gets is the furthest that a generator gets with all tasks or, where it cannot

@@ -72,8 +72,7 @@ static bool is_listed(const struct orr_victims *victims, uint32_t at)
     return i < at;
 }
 
-/* By node; to be freed. */
-static double *list_capacities(const struct orr_victim_search *search)
+double *orr_victim__list_capacities_v017(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
@@ -91,47 +90,4 @@ static double *list_capacities(const struct orr_victim_search *search)
         }
     }
     return capacity;
-}
-
-bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    double *capacity = list_capacities(search);
-    double *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
-    for (uint32_t i = 0; i < search->k; i++) {
-        requirements[i] = orr_share_units(
-            ORR_SHARE_GPU, orr_victim__pending_gpus(session, search->tasks.tasks[i]));
-    }
-    const bool possible =
-        orr_victim__first_fit_decreasing(requirements, search->k, capacity, session->node_count);
-    orr_free(capacity);
-    orr_free(requirements);
-    return possible;
-}
-
-bool orr_victim__level_has_room_v017(const struct orr_victim_search *search,
-                                     const struct orr_topology_level *level)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->job];
-    double *capacity = list_capacities(search);
-    double *domains = orr_zalloc(level->value_count + (size_t)1, sizeof *domains);
-    double *requirements = orr_alloc(job->set_count, sizeof *requirements);
-    uint32_t count = 0;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (level->value_of_node[n] != ORR_NONE) {
-            domains[level->value_of_node[n]] += capacity[n];
-        }
-    }
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        if (orr_victim__required_level(session, &session->sets[s]) == level) {
-            requirements[count++] = orr_share_units(ORR_SHARE_GPU, orr_victim__set_gpus(search, s));
-        }
-    }
-    const bool possible =
-        orr_victim__first_fit_decreasing(requirements, count, domains, level->value_count);
-    orr_free(capacity);
-    orr_free(domains);
-    orr_free(requirements);
-    return possible;
 }

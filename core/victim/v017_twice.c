@@ -11,7 +11,7 @@ void orr_victim__list_again_v017(struct orr_victim_search *search)
 {
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         struct orr_victim victim = search->recorded.items[i];
-        if (search->potential_jobs[victim.job].node_scenario == search->node_scenarios) {
+        if (search->picked[victim.job] == search->scenarios) {
             victim.group = victim.job;
             orr_victims_push(&search->chosen, &victim);
         }
@@ -19,10 +19,10 @@ void orr_victim__list_again_v017(struct orr_victim_search *search)
 }
 
 /* Of some group that is recorded already. */
-static bool is_covered(const struct orr_victims *all, const uint32_t *survives, uint32_t task)
+static bool is_covered(const struct orr_victims *all, const uint32_t *numbers, uint32_t task)
 {
     for (uint32_t i = 0; i < all->count; i++) {
-        if (all->items[i].task == task && survives[all->items[i].group] > 0) {
+        if (all->items[i].task == task && numbers[all->items[i].group] > 0) {
             return true;
         }
     }
@@ -41,8 +41,8 @@ uint8_t orr_victim__status_v017(const struct orr_session *session, const struct 
 
 /* A task that lost its place brings the group it was first listed in, unless a group that is
  * recorded holds it; so one that was listed twice may be recorded twice. */
-void orr_victim__groups_v017(const struct orr_session *session, const struct orr_victims *all,
-                             uint32_t *survives)
+void orr_victim__number_groups_v017(const struct orr_session *session,
+                                    const struct orr_victims *all, uint32_t *numbers)
 {
     uint32_t count = 0;
     static const enum orr_task_status order[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
@@ -50,8 +50,8 @@ void orr_victim__groups_v017(const struct orr_session *session, const struct orr
         for (uint32_t i = 0; i < all->count; i++) {
             const struct orr_victim *victim = &all->items[i];
             if (orr_victim__status_v017(session, all, i) == (uint8_t)order[o] &&
-                !is_covered(all, survives, victim->task)) {
-                survives[victim->group] = ++count;
+                !is_covered(all, numbers, victim->task)) {
+                numbers[victim->group] = ++count;
             }
         }
     }

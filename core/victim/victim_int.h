@@ -23,7 +23,8 @@ static inline bool orr_victim__exceeds(double amount, double bound)
 
 struct orr_victim { /* a task of a scenario */
     uint32_t task;
-    uint32_t group;     /* it is remembered together with these */
+    uint32_t group;     /* these are tried and recorded together: a job's (node-local greedy) or a
+                         * step's (multi-node gang) */
     uint32_t node, job; /* where it runs before anything is tried */
     uint32_t before;    /* of potential victims: the last one before it on its node, or ORR_NONE */
 };
@@ -34,17 +35,10 @@ struct orr_victims {
 };
 void orr_victims_push(struct orr_victims *victims, const struct orr_victim *victim);
 
-struct orr_level_capacity { /* of a topology level that the preemptor must stay in a domain of */
-    const struct orr_topology_level *level;
-    int64_t *with; /* by value of its label: the sum of the nodes' `with` */
-};
-
 struct orr_capacities { /* capacity.c: milli-GPU */
     int64_t *free;      /* by node: idle or being released, before anything is tried */
     int64_t *with;      /* by node: and with what recorded and potential victims give back */
-    struct orr_level_capacity *levels;
-    uint32_t level_count;
-    uint32_t *bearing; /* nodes with potential victims, least capacity first */
+    uint32_t *bearing;  /* nodes with potential victims, least capacity first */
     uint32_t bearing_count;
     uint32_t *since;   /* by node: how many bore victims when it first did; 0: it does not */
     uint32_t *at;      /* by node: position in `bearing` */
@@ -61,15 +55,10 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     double *at_probe; /* v017_filter.c: by node, GPUs free when the probe began; else NULL */
 };
 
-/* NULL: no set of the preemptor requires it. */
-static inline const struct orr_level_capacity *
-orr_capacities_of_level(const struct orr_capacities *c, const struct orr_topology_level *level)
+/* The last potential victim on the node, or ORR_NONE; each has the one before it. */
+static inline uint32_t orr_capacities_last_on(const struct orr_capacities *c, uint32_t node)
 {
-    const struct orr_level_capacity *found = NULL;
-    for (uint32_t l = 0; l < c->level_count; l++) {
-        found = c->levels[l].level == level ? &c->levels[l] : found;
-    }
-    return found;
+    return c->since[node] == 0 ? ORR_NONE : c->last_on[node];
 }
 
 /* The position of a node among those able to take the smallest task, or ORR_NONE. */
@@ -93,11 +82,6 @@ struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they wer
     struct orr_task_list tasks;
     uint32_t *ends; /* by step: one past its last task */
     uint32_t count, capacity;
-};
-
-struct orr_potential_job {  /* windows.c */
-    uint64_t fingerprint;   /* of its potential victims */
-    uint32_t node_scenario; /* the last one of a single node with victims of the job */
 };
 
 struct orr_victim_search {
@@ -127,8 +111,8 @@ struct orr_victim_search {
     struct orr_capacities capacities;
     struct orr_loss_owners *owners;
     struct orr_victims chosen; /* of the scenario that is tried */
-    uint32_t *picked;          /* by step: the scenario that took it in last */
-    uint32_t picked_count, picked_capacity, scenarios;
+    uint32_t *picked;          /* by group: the number of the scenario that took it in last */
+    uint32_t picked_capacity, scenarios;
 
     enum orr_generator generator;
     struct orr_victims recorded; /* carried from probe to probe; group numbers are dense */
@@ -147,10 +131,7 @@ struct orr_victim_search {
     bool *absent;
     int32_t *mins;
     struct orr_demand demand;     /* of the probe's tasks, memory by the smallest device */
-    struct orr_victims potential; /* of the state; group: the step that brought it */
-    uint64_t fingerprint;         /* of the recorded victims, and how many tasks are tried */
-    struct orr_potential_job *potential_jobs; /* by job; NULL until there are potential victims */
-    uint32_t node_scenarios;                  /* scenarios of a single node listed so far */
+    struct orr_victims potential; /* of the state */
     uint32_t steps;
 };
 
@@ -192,37 +173,23 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
 /* order: of possible victims, for a probe with recorded ones; all 0 before its first step. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__passes_filters(const struct orr_victim_search *search);
-/* KAI's packing: the largest requirement into the first holder with room, holders by what they have
- * in all. Both are sorted. Sums of v0.17 are rounded (v017_filter.c), those of milli-GPU are not.
- */
-bool orr_victim__first_fit_decreasing(double *requirements, uint32_t count, double *holders,
-                                      uint32_t holder_count);
 /* More than room decides whether a set is plausible. */
 bool orr_victim__is_constrained(const struct orr_victim_search *search);
 
-/* Of a set of sets: the level it must stay within a domain of, or NULL. */
-const struct orr_topology_level *orr_victim__required_level(const struct orr_session *session,
-                                                            const struct orr_sset *set);
-/* GPUs of all pods of the probe below a set, running ones included. */
-int64_t orr_victim__set_gpus(const struct orr_victim_search *search, uint32_t set);
-
-/* v017_twice.c, D2: the recorded victims of the jobs marked with this number of `on_node`, which
- * are listed again; and which groups of victims are recorded. */
+/* v017_twice.c, D2: lists the recorded victims of the jobs that the scenario takes in again; and
+ * numbers the groups of victims that are recorded. */
 uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
                                 uint32_t at);
 void orr_victim__list_again_v017(struct orr_victim_search *search);
-void orr_victim__groups_v017(const struct orr_session *session, const struct orr_victims *all,
-                             uint32_t *survives);
+void orr_victim__number_groups_v017(const struct orr_session *session,
+                                    const struct orr_victims *all, uint32_t *numbers);
 
 /* v017_filter.c: with each probe; and for each state of a multi-node gang, which in v0.17 finds the
  * books as failed scenarios left them (D4). */
 void orr_victim__start_capacities_v017(struct orr_victim_search *search);
 void orr_victim__measure_again_v017(struct orr_victim_search *search);
-/* The filters of room, of nodes and of the domains of a level, with the sums of
- * v0.17. */
-bool orr_victim__nodes_could_do_v017(const struct orr_victim_search *search);
-bool orr_victim__level_has_room_v017(const struct orr_victim_search *search,
-                                     const struct orr_topology_level *level);
+/* By node: GPUs with what victims give back, added as v0.17 does (D6); to be freed. */
+double *orr_victim__list_capacities_v017(const struct orr_victim_search *search);
 
 /* capacity.c: opened with the search, with what its nodes have free and which are feasible before
  * anything is tried; started with each probe. */
@@ -236,10 +203,6 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
 int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
 int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task);
 
-/* windows.c: a probe begins, with its recorded victims and no potential ones. */
-void orr_victim__start_fingerprints(struct orr_victim_search *search);
-/* The victim is one more of its job's potential ones. */
-void orr_victim__add_fingerprint(struct orr_victim_search *search, const struct orr_victim *victim);
 /* windows.c: the scenarios of one state; true as soon as one is solved. */
 bool orr_victim__try_state(struct orr_victim_search *search);
 
