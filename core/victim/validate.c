@@ -25,115 +25,83 @@ struct ledger { /* what was taken so far */
     bool asked[ORR_SHARE_KINDS]; /* resources of the request; MIG instances are no GPUs here */
 };
 
-static int by_set(const void *a, const void *b, void *context)
-{
-    const struct orr_session *session = context;
-    const uint32_t l = session->tasks[((const struct loss *)a)->task].set;
-    const uint32_t r = session->tasks[((const struct loss *)b)->task].set;
-    return strcmp(session->sets[l].name, session->sets[r].name);
-}
-
-/* Queue by queue, then job by job. */
+/* Tasks by queue, job and pod set, each by name. */
 static int by_owner(const void *a, const void *b, void *context)
 {
     const struct orr_session *session = context;
-    const struct orr_sjob *l = &session->jobs[*(const uint32_t *)a];
-    const struct orr_sjob *r = &session->jobs[*(const uint32_t *)b];
-    const uint32_t rank_l = session->shares[l->queue].name_rank;
-    const uint32_t rank_r = session->shares[r->queue].name_rank;
-    return rank_l != rank_r ? (rank_l < rank_r ? -1 : 1) : strcmp(l->name, r->name);
+    const struct orr_stask *l = &session->tasks[*(const uint32_t *)a];
+    const struct orr_stask *r = &session->tasks[*(const uint32_t *)b];
+    const uint32_t queue_l = session->shares[session->jobs[l->job].queue].name_rank;
+    const uint32_t queue_r = session->shares[session->jobs[r->job].queue].name_rank;
+    if (queue_l != queue_r) {
+        return queue_l < queue_r ? -1 : 1;
+    }
+    if (l->job != r->job) {
+        return strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
+    }
+    return l->set == r->set ? 0 : strcmp(session->sets[l->set].name, session->sets[r->set].name);
 }
 
-void orr_victim__open_owners(struct orr_victim_search *search)
+/* Ranks the pod sets of the candidates, once a search, or where candidates are not listed, those of
+ * the victims. */
+static const struct orr_owners *rank_owners(const struct orr_victim_search *search,
+                                            const struct orr_victims *const lists[2])
 {
-    const size_t most = search->session->task_count + (size_t)1;
-    struct orr_loss_owners *owners = orr_arena_alloc(&search->memory, 1, sizeof *owners);
-    owners->jobs = orr_arena_take(&search->memory, most, sizeof *owners->jobs);
-    owners->first = orr_arena_take(&search->memory, most, sizeof *owners->first);
-    owners->last = orr_arena_take(&search->memory, most, sizeof *owners->last);
-    owners->with = orr_arena_alloc(&search->memory, most / 64 + 1, sizeof *owners->with);
-    owners->rank =
-        orr_arena_take(&search->memory, search->session->job_count, sizeof *owners->rank);
-    search->owners = owners;
-}
-
-/* The candidates once a search, or where they are not listed, the victims. */
-static void rank_owners(const struct orr_victim_search *search,
-                        const struct orr_victims *const lists[2])
-{
-    struct orr_loss_owners *owners = search->owners;
     const struct orr_session *session = search->session;
-    uint32_t count = 0;
-    if (owners->are_ranked) {
-        return;
+    struct orr_owners *owners = search->owners;
+    uint32_t *tasks, count = 0;
+    if (owners->count > 0 && search->candidates != NULL) {
+        return owners;
     }
-    owners->are_ranked = search->candidates != NULL;
-    for (uint32_t c = 0; owners->are_ranked && c < search->candidate_count; c++) {
-        owners->jobs[count++] = search->candidates[c].job;
+    tasks = orr_alloc(session->task_count + (size_t)1, sizeof *tasks);
+    for (uint32_t c = 0; search->candidates != NULL && c < search->candidate_count; c++) {
+        const struct orr_sjob *job = &session->jobs[search->candidates[c].job];
+        for (uint32_t t = 0; t < job->task_count; t++) {
+            tasks[count++] = job->first_task + t;
+        }
     }
-    for (int l = 0; l < 2 && !owners->are_ranked; l++) {
+    for (int l = 0; l < 2 && search->candidates == NULL; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
-            owners->jobs[count++] = session->tasks[lists[l]->items[i].task].job;
+            tasks[count++] = lists[l]->items[i].task;
         }
     }
-    orr_sort(owners->jobs, count, sizeof *owners->jobs, by_owner, session);
+    orr_sort(tasks, count, sizeof *tasks, by_owner, session);
+    owners->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        owners->rank[owners->jobs[i]] = i;
+        const uint32_t set = session->tasks[tasks[i]].set;
+        owners->count += i == 0 || set != session->tasks[tasks[i - 1]].set;
+        owners->rank[set] = owners->count - 1;
     }
+    orr_free(tasks);
+    return owners;
 }
 
-/* The tasks of a job in a row, jobs as they are ranked. */
-static void list_by_owner(const struct orr_victim_search *search,
-                          const struct orr_victims *const lists[2], struct loss *losses,
-                          uint32_t *next)
-{
-    struct orr_loss_owners *owners = search->owners;
-    const uint32_t all = lists[0]->count + lists[1]->count;
-    uint32_t most = 0, listed = 0;
-    for (uint32_t i = 0; i < all; i++) {
-        const struct orr_victims *list = lists[i >= lists[0]->count];
-        const uint32_t at = i < lists[0]->count ? i : i - lists[0]->count;
-        const uint32_t rank = owners->rank[search->session->tasks[list->items[at].task].job];
-        const uint64_t bit = UINT64_C(1) << (rank & 63u);
-        *((owners->with[rank / 64] & bit) == 0 ? &owners->first[rank] : &next[owners->last[rank]]) =
-            i;
-        owners->with[rank / 64] |= bit;
-        owners->last[rank] = i;
-        next[i] = ORR_NONE;
-        most = rank > most ? rank : most;
-    }
-    for (uint32_t w = 0; all > 0 && w <= most / 64; w++) {
-        for (; owners->with[w] != 0; owners->with[w] &= owners->with[w] - 1) {
-            uint32_t i = owners->first[64 * w + (uint32_t)__builtin_ctzll(owners->with[w])];
-            for (; i != ORR_NONE; i = next[i]) {
-                const bool recorded = i >= lists[0]->count;
-                losses[listed++].task =
-                    lists[recorded]->items[recorded ? i - lists[0]->count : i].task;
-            }
-        }
-    }
-}
-
-/* By queue, job and pod set; within one the potential victims as they came, then recorded ones. */
+/* By owner; within a pod set the potential victims as they came, then recorded ones. */
 static struct loss *list_losses(const struct orr_victim_search *search,
                                 const struct orr_victims *potential, uint32_t *count)
 {
     const struct orr_session *session = search->session;
     const struct orr_victims *const lists[2] = {potential, &search->recorded};
-    *count = potential->count + search->recorded.count;
-    struct loss *losses = orr_zalloc(*count + (size_t)1, sizeof *losses);
-    uint32_t *next = orr_alloc(*count + (size_t)1, sizeof *next);
-    rank_owners(search, lists);
-    list_by_owner(search, lists, losses, next);
-    orr_free(next);
-    for (uint32_t i = 0, end; i < *count; i = end) {
-        const uint32_t job = session->tasks[losses[i].task].job;
-        for (end = i + 1; end < *count && session->tasks[losses[end].task].job == job; end++) {
-        }
-        if (session->jobs[job].set_count > 2) {
-            orr_sort(losses + i, end - i, sizeof *losses, by_set, session);
+    const struct orr_owners *owners = rank_owners(search, lists);
+    struct loss *losses =
+        orr_alloc(potential->count + search->recorded.count + (size_t)1, sizeof *losses);
+    uint32_t *next = orr_zalloc(owners->count + (size_t)1, sizeof *next); /* by rank */
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            next[owners->rank[session->tasks[lists[l]->items[i].task].set] + 1]++;
         }
     }
+    for (uint32_t rank = 0; rank < owners->count; rank++) {
+        next[rank + 1] += next[rank];
+    }
+    *count = next[owners->count];
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            const uint32_t task = lists[l]->items[i].task;
+            losses[next[owners->rank[session->tasks[task].set]]++].task = task;
+        }
+    }
+    orr_free(next);
     for (uint32_t i = 0, nth = 0; i < *count; i++) {
         const uint32_t set = session->tasks[losses[i].task].set;
         nth = i > 0 && session->tasks[losses[i - 1].task].set == set ? nth + 1 : 0;

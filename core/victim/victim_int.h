@@ -69,12 +69,9 @@ static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32
                : c->at[node] - (c->bearing_count - c->able);
 }
 
-struct orr_loss_owners { /* validate.c: of jobs that lose tasks, in the order in which units are
-                            taken */
-    bool are_ranked;
-    uint32_t *jobs, *rank;  /* best first; by job: position there */
-    uint32_t *first, *last; /* by rank: of its losses */
-    uint64_t *with;         /* a bit for each rank with losses: all 0 between */
+struct orr_owners { /* validate.c: of what is lost */
+    uint32_t *rank; /* by pod set: which of them, by queue, job and name */
+    uint32_t count; /* 0: they are not ranked yet */
 };
 
 struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they were popped */
@@ -109,7 +106,7 @@ struct orr_victim_search {
     uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;
     struct orr_capacities capacities;
-    struct orr_loss_owners *owners;
+    struct orr_owners *owners;
     struct orr_victims chosen; /* of the scenario that is tried */
     uint32_t *picked;          /* by group: the number of the scenario that took it in last */
     uint32_t picked_capacity, scenarios;
@@ -218,8 +215,6 @@ void orr_victim__stage_recorded(struct orr_victim_search *search,
 
 bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue);
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
-/* validate.c: with each search. */
-void orr_victim__open_owners(struct orr_victim_search *search);
 /* Whether what happened to the victims is allowed. */
 bool orr_victim__validate(const struct orr_victim_search *search,
                           const struct orr_victims *potential);
