@@ -216,7 +216,8 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
 void orr_victim__note_failure(struct orr_victim_search *search)
 {
     if (search->refuter.world != 0 &&
-        (search->refuter.flat == NULL || !search->refuter.simulated)) {
+        (search->refuter.flat == NULL ||
+         search->refuter.scenarios == search->session->scenarios_of[search->action])) {
         *failed_search(search) = (struct orr_failed_search){.world = search->refuter.world,
                                                             .waiting = fingerprint_waiting(search),
                                                             .outcome = search->outcome};

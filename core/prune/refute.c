@@ -103,11 +103,22 @@ static bool no_moves_help(struct orr_victim_search *search)
     return true;
 }
 
-bool orr_refute__search(struct orr_victim_search *search, bool all_tried)
+/* A budget counts scenarios that cannot succeed too, so that none may be left out. */
+static bool tries_all(const struct orr_session_rules *rules)
 {
-    search->refuter.all_tried = all_tried;
+    const struct orr_scenario_budget *budget = &rules->scenario_budget;
+    return rules->literal || budget->action > 0 || budget->job > 0 ||
+           budget->node_local_greedy > 0 || budget->multi_node_gang > 0;
+}
+
+bool orr_refute__search(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    search->refuter.all_tried =
+        tries_all(&session->rules) || session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
+    search->refuter.scenarios = session->scenarios_of[search->action];
     enter(search, ORR_REFUTE_SEARCH);
-    if (all_tried) {
+    if (search->refuter.all_tried) {
         return false;
     }
     if (search->queue_count == 0 || is_over_limit(search) || no_moves_help(search)) {
@@ -151,7 +162,7 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
                                          const struct orr_demand *demand)
 {
     const struct orr_prune_rules *prune = &session->rules.prune;
-    if (session->rules.literal || orr_victim__has_budget(&session->rules) || prune->verify ||
+    if (tries_all(&session->rules) || prune->verify ||
         (prune->off >> ORR_PRUNER_PLACES & 1u) != 0) {
         return ORR_OUTCOME_NOT_TRIED;
     }
@@ -332,11 +343,6 @@ void orr_refute__victim_added(struct orr_victim_search *search)
     }
 }
 
-void orr_refute__simulated(struct orr_victim_search *search)
-{
-    search->refuter.simulated = true;
-}
-
 void orr_refute__scenario_solved(const struct orr_victim_search *search)
 {
     orr_prune__check(search, false);
@@ -352,9 +358,4 @@ void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_
         }
         orr_victim__note_failure(search);
     }
-}
-
-void orr_refute__release(struct orr_victim_search *search)
-{
-    orr_victim__release_places(search);
 }

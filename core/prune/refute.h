@@ -29,11 +29,11 @@ struct orr_seen;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
-struct orr_refuter { /* of a search; private to prune/ */
-    bool all_tried;  /* scenarios are counted, or nothing is pruned: none is left out */
-    uint64_t probe;  /* number of the one that goes on, of all searches; 0: all is tried */
-    bool no_search;  /* `outcome` was known before any candidate was looked for */
-    bool simulated;  /* a scenario was */
+struct orr_refuter {    /* of a search; private to prune/ */
+    bool all_tried;     /* scenarios are counted, or nothing is pruned: none is left out */
+    uint64_t probe;     /* number of the one that goes on, of all searches; 0: all is tried */
+    bool no_search;     /* `outcome` was known before any candidate was looked for */
+    uint64_t scenarios; /* simulated by the action before the search */
     bool apart_known;
     uint32_t same_nodes;   /* the first nodes of a window that are as they were in the last state */
     uint32_t windows_from; /* nodes of the first window of that state */
@@ -53,9 +53,8 @@ struct orr_refuter { /* of a search; private to prune/ */
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
 };
 
-/* With the preemptor's tasks and queues listed and a view of its first task. `all_tried`: nothing
- * is to be left out. */
-bool orr_refute__search(struct orr_victim_search *search, bool all_tried);
+/* With the preemptor's tasks and queues listed and a view of its first task. */
+bool orr_refute__search(struct orr_victim_search *search);
 /* Before the first probe: whoever is a victim, not one of the tasks can be had. */
 bool orr_refute__first_task(struct orr_victim_search *search);
 /* Of a preemptor of several tasks, of which the generator has found a place for one. */
@@ -67,16 +66,14 @@ bool orr_refute__node(struct orr_victim_search *search, uint32_t node);
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential);
 
-/* What happened: a task joined the potential victims, a scenario is simulated, one succeeded, the
- * search ended so. Ends the program if a pruner had refuted what succeeded. */
+/* What happened: a task joined the potential victims, a scenario succeeded, the search ended so.
+ * Ends the program if a pruner had refuted what succeeded. */
 void orr_refute__victim_added(struct orr_victim_search *search);
-void orr_refute__simulated(struct orr_victim_search *search);
 void orr_refute__scenario_solved(const struct orr_victim_search *search);
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result);
 
-/* Memory for a search, kept from the one before. */
+/* Memory for a search, kept from the one before; the last call returns it. */
 struct orr_arena orr_refute__borrow(struct orr_session *session);
-void orr_refute__give_back(struct orr_session *session, struct orr_arena *memory);
 void orr_refute__release(struct orr_victim_search *search);
 
 #endif

@@ -534,14 +534,15 @@ struct orr_arena orr_refute__borrow(struct orr_session *session)
     return memory;
 }
 
-void orr_refute__give_back(struct orr_session *session, struct orr_arena *memory)
+void orr_refute__release(struct orr_victim_search *search)
 {
-    if (session->victim_index == NULL) {
-        orr_arena_release(memory);
+    orr_victim__release_places(search);
+    if (search->session->victim_index == NULL) {
+        orr_arena_release(&search->memory);
         return;
     }
-    orr_arena_reset(memory);
-    session->victim_index->arena = *memory;
+    orr_arena_reset(&search->memory);
+    search->session->victim_index->arena = search->memory;
 }
 
 struct orr_order *orr_victim_index_order(struct orr_session *session)

@@ -37,7 +37,6 @@ static void snapshot_queues(struct orr_victim_search *search)
 
 static void release_search(struct orr_victim_search *search)
 {
-    orr_refute__release(search);
     orr_free(search->chosen.items);
     orr_free(search->picked);
     orr_task_list_release(&search->tasks);
@@ -51,7 +50,7 @@ static void release_search(struct orr_victim_search *search)
     orr_task_list_release(&search->actual_victims);
     orr_free(search->potential.items);
     orr_arena_release(&search->arena);
-    orr_refute__give_back(search->session, &search->memory);
+    orr_refute__release(search);
 }
 
 /* --- a probe --- */
@@ -300,13 +299,6 @@ static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkp
     return good;
 }
 
-bool orr_victim__has_budget(const struct orr_session_rules *rules)
-{
-    const struct orr_scenario_budget *budget = &rules->scenario_budget;
-    return budget->action > 0 || budget->job > 0 || budget->node_local_greedy > 0 ||
-           budget->multi_node_gang > 0;
-}
-
 static enum orr_search_result run_generators(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
@@ -366,15 +358,12 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
-    /* A budget counts scenarios that cannot succeed too, so that none may be left out. */
-    const bool no_pruning = session->rules.literal || orr_victim__has_budget(&session->rules) ||
-                            session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
     orr_victim__list_queues(&search);
     if (search.tasks.count == 0) {
         orr_victim__find_candidates(&search); /* for the outcome */
     } else {
         make_first_view(&search);
-        if (!orr_refute__search(&search, no_pruning)) {
+        if (!orr_refute__search(&search)) {
             prepare_search(&search);
             result = orr_refute__first_task(&search) ? ORR_SEARCH_FAILED : run_generators(&search);
         }

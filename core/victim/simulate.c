@@ -141,7 +141,6 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
         !all_on_nodes(session, &search->recorded)) {
         return false;
     }
-    orr_refute__simulated(search);
     session->scenarios_of[search->action]++;
     bool *nodes = orr_alloc(session->node_count, sizeof *nodes);
     uint32_t *list = orr_alloc(session->node_count, sizeof *list);
@@ -156,6 +155,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     }
     orr_victim__list_waiting(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
+    /* In what order they are evicted only decides where a scenario of v0.17 fails. */
     const bool recorded_first = session->v017 != NULL;
     const bool evicted = evict_all(search, recorded_first ? &search->recorded : potential) &&
                          evict_all(search, recorded_first ? potential : &search->recorded);

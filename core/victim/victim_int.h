@@ -158,8 +158,6 @@ void orr_victim__list_queues(struct orr_victim_search *search);
 void orr_victim__find_candidates(struct orr_victim_search *search);
 /* Of the queue something may be taken. */
 bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue);
-/* Scenarios are counted. */
-bool orr_victim__has_budget(const struct orr_session_rules *rules);
 /* Negative: the first of the jobs is older. */
 int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b);
 
