@@ -289,16 +289,14 @@ static bool pass_topology_filter(const struct orr_victim_search *search)
 
 static bool some_victim_on(const struct orr_victim_search *search, const bool *allowed)
 {
-    const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            const uint32_t node = search->session->tasks[lists[l]->items[i].task].live.node;
-            if (node != ORR_NONE && allowed[node]) {
-                return true;
-            }
-        }
+    const struct orr_victims *potential = &search->potential;
+    bool found = false;
+    for (uint32_t i = 0; i < orr_victim__count(search, potential) && !found; i++) {
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        const uint32_t node = search->session->tasks[task].live.node;
+        found = node != ORR_NONE && allowed[node];
     }
-    return false;
+    return found;
 }
 
 /* Filter of affinity: each pending task with node affinity needs an allowed node among the feasible

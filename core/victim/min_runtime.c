@@ -30,13 +30,14 @@ bool orr_victim__is_protected(const struct orr_session *session, enum orr_action
     return session->now < job->last_start + walk_up(session, queue, action == ORR_ACTION_RECLAIM);
 }
 
-/* Victims of a job in one pod set, spared ones included. */
-static int32_t victims_in(const struct orr_session *session, const struct orr_victims *victims,
-                          uint32_t set)
+/* Victims in one pod set, spared ones included. */
+static int32_t victims_in(const struct orr_victim_search *search,
+                          const struct orr_victims *potential, uint32_t set)
 {
     int32_t count = 0;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        count += session->tasks[victims->items[i].task].set == set;
+    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        count += search->session->tasks[task].set == set;
     }
     return count;
 }
@@ -50,8 +51,7 @@ static bool keeps(const struct orr_victim_search *search, const struct orr_victi
     }
     const struct orr_sjob *owner = &session->jobs[job];
     for (uint32_t s = owner->first_set; s < owner->first_set + owner->set_count; s++) {
-        const int32_t lost =
-            victims_in(session, potential, s) + victims_in(session, &search->recorded, s);
+        const int32_t lost = victims_in(search, potential, s);
         /* Releasing tasks still count as used here, so this is what would be left. */
         const int32_t used =
             (int32_t)orr_jobview_count(session, orr_jobview_whole(job), s, ORR_STATES_ACTIVE_USED);
@@ -65,13 +65,10 @@ static bool keeps(const struct orr_victim_search *search, const struct orr_victi
 bool orr_victim__keeps_minimum(const struct orr_victim_search *search,
                                const struct orr_victims *potential)
 {
-    const struct orr_victims *lists[2] = {potential, &search->recorded};
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            if (!keeps(search, potential, search->session->tasks[lists[l]->items[i].task].job)) {
-                return false;
-            }
-        }
+    bool kept = true;
+    for (uint32_t i = 0; i < orr_victim__count(search, potential) && kept; i++) {
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        kept = keeps(search, potential, search->session->tasks[task].job);
     }
-    return true;
+    return kept;
 }

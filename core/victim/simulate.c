@@ -25,12 +25,24 @@ static bool evict_all(struct orr_victim_search *search, const struct orr_victims
     return evicted;
 }
 
-static void mark_nodes(const struct orr_session *session, const struct orr_victims *victims,
-                       bool *nodes)
+/* Feasible nodes and those of the victims. */
+static uint32_t list_nodes(const struct orr_victim_search *search,
+                           const struct orr_victims *potential, uint32_t *nodes)
 {
-    for (uint32_t i = 0; i < victims->count; i++) {
-        nodes[session->tasks[victims->items[i].task].live.node] = true;
+    const struct orr_session *session = search->session;
+    uint32_t count = 0;
+    bool *open = orr_alloc(session->node_count, sizeof *open);
+    memcpy(open, search->feasible, session->node_count * sizeof *open);
+    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
+        open[session->tasks[orr_victim__nth_task(search, potential, i)].live.node] = true;
     }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        if (open[n]) {
+            nodes[count++] = n;
+        }
+    }
+    orr_free(open);
+    return count;
 }
 
 /* Every job that waits or lost something, once; the preemptor as the probe has it. Marks who lost
@@ -40,19 +52,16 @@ static struct orr_order_entry *build_order(struct orr_victim_search *search,
                                            struct orr_order *order, uint32_t *left)
 {
     const struct orr_session *session = search->session;
-    const struct orr_victims *lists[2] = {potential, &search->recorded};
-    const size_t most = (size_t)potential->count + search->recorded.count + 1;
+    const size_t most = orr_victim__count(search, potential) + (size_t)1;
     struct orr_jobview *views = orr_alloc(most, sizeof *views);
     struct orr_order_entry *entries = orr_alloc(most, sizeof *entries);
     uint32_t count = 0;
     views[count++] = search->view;
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            const uint32_t job = session->tasks[lists[l]->items[i].task].job;
-            if (!is_victim[job]) {
-                is_victim[job] = true;
-                views[count++] = orr_jobview_whole(job);
-            }
+    for (uint32_t i = 0; i + 1 < most; i++) {
+        const uint32_t job = session->tasks[orr_victim__nth_task(search, potential, i)].job;
+        if (!is_victim[job]) {
+            is_victim[job] = true;
+            views[count++] = orr_jobview_whole(job);
         }
     }
     orr_order_init(order, session, false, true);
@@ -98,14 +107,15 @@ static bool replay(struct orr_victim_search *search, const struct orr_victims *p
 }
 
 /* KAI cannot solve a scenario with a victim on a node that is not in its snapshot. */
-static bool all_on_nodes(const struct orr_session *session, const struct orr_victims *victims)
+static bool all_on_nodes(const struct orr_victim_search *search,
+                         const struct orr_victims *potential)
 {
-    for (uint32_t i = 0; i < victims->count; i++) {
-        if (session->tasks[victims->items[i].task].live.node == ORR_NONE) {
-            return false;
-        }
+    bool on_nodes = true;
+    for (uint32_t i = 0; i < orr_victim__count(search, potential) && on_nodes; i++) {
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        on_nodes = search->session->tasks[task].live.node != ORR_NONE;
     }
-    return true;
+    return on_nodes;
 }
 
 void orr_victim__report(const struct orr_victim_search *search, const struct orr_victims *potential,
@@ -137,30 +147,20 @@ void orr_victim__report(const struct orr_victim_search *search, const struct orr
 bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_session *session = search->session;
-    if (search->recorded.count + potential->count == 0 || !all_on_nodes(session, potential) ||
-        !all_on_nodes(session, &search->recorded)) {
+    if (orr_victim__count(search, potential) == 0 || !all_on_nodes(search, potential)) {
         return false;
     }
     session->scenarios_of[search->action]++;
-    bool *nodes = orr_alloc(session->node_count, sizeof *nodes);
-    uint32_t *list = orr_alloc(session->node_count, sizeof *list);
-    memcpy(nodes, search->feasible, session->node_count * sizeof *nodes);
-    mark_nodes(session, &search->recorded, nodes);
-    mark_nodes(session, potential, nodes);
-    uint32_t count = 0;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (nodes[n]) {
-            list[count++] = n;
-        }
-    }
+    uint32_t *nodes = orr_alloc(session->node_count, sizeof *nodes);
+    const struct orr_node_list list = {.nodes = nodes,
+                                       .count = list_nodes(search, potential, nodes)};
     orr_victim__list_waiting(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
-    /* In what order they are evicted only decides where a scenario of v0.17 fails. */
+    /* In this order evictions are listed; the copies of v0.17 (D2) need KAI's own. */
     const bool recorded_first = session->v017 != NULL;
     const bool evicted = evict_all(search, recorded_first ? &search->recorded : potential) &&
                          evict_all(search, recorded_first ? potential : &search->recorded);
-    const struct orr_node_list open = {.nodes = list, .count = count};
-    const bool placed = evicted && replay(search, potential, open);
+    const bool placed = evicted && replay(search, potential, list);
     const bool solved = placed && orr_victim__validate(search, potential);
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */
@@ -174,6 +174,5 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
         orr_session_rollback(session, checkpoint);
     }
     orr_free(nodes);
-    orr_free(list);
     return solved;
 }

@@ -44,11 +44,11 @@ static int by_owner(const void *a, const void *b, void *context)
 
 /* Ranks the pod sets of the candidates, once a search, or where candidates are not listed, those of
  * the victims. */
-static const struct orr_owners *rank_owners(const struct orr_victim_search *search,
-                                            const struct orr_victims *const lists[2])
+static const struct orr_loss_owners *rank_owners(const struct orr_victim_search *search,
+                                                 const struct orr_victims *potential)
 {
     const struct orr_session *session = search->session;
-    struct orr_owners *owners = search->owners;
+    struct orr_loss_owners *owners = search->owners;
     uint32_t *tasks, count = 0;
     if (owners->count > 0 && search->candidates != NULL) {
         return owners;
@@ -60,10 +60,9 @@ static const struct orr_owners *rank_owners(const struct orr_victim_search *sear
             tasks[count++] = job->first_task + t;
         }
     }
-    for (int l = 0; l < 2 && search->candidates == NULL; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            tasks[count++] = lists[l]->items[i].task;
-        }
+    for (uint32_t i = 0; search->candidates == NULL && i < orr_victim__count(search, potential);
+         i++) {
+        tasks[count++] = orr_victim__nth_task(search, potential, i);
     }
     orr_sort(tasks, count, sizeof *tasks, by_owner, session);
     owners->count = 0;
@@ -81,25 +80,20 @@ static struct loss *list_losses(const struct orr_victim_search *search,
                                 const struct orr_victims *potential, uint32_t *count)
 {
     const struct orr_session *session = search->session;
-    const struct orr_victims *const lists[2] = {potential, &search->recorded};
-    const struct orr_owners *owners = rank_owners(search, lists);
-    struct loss *losses =
-        orr_alloc(potential->count + search->recorded.count + (size_t)1, sizeof *losses);
+    const struct orr_loss_owners *owners = rank_owners(search, potential);
+    *count = orr_victim__count(search, potential);
+    struct loss *losses = orr_alloc(*count + (size_t)1, sizeof *losses);
     uint32_t *next = orr_zalloc(owners->count + (size_t)1, sizeof *next); /* by rank */
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            next[owners->rank[session->tasks[lists[l]->items[i].task].set] + 1]++;
-        }
+    for (uint32_t i = 0; i < *count; i++) {
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        next[owners->rank[session->tasks[task].set] + 1]++;
     }
     for (uint32_t rank = 0; rank < owners->count; rank++) {
         next[rank + 1] += next[rank];
     }
-    *count = next[owners->count];
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            const uint32_t task = lists[l]->items[i].task;
-            losses[next[owners->rank[session->tasks[task].set]]++].task = task;
-        }
+    for (uint32_t i = 0; i < *count; i++) {
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        losses[next[owners->rank[session->tasks[task].set]]++].task = task;
     }
     orr_free(next);
     for (uint32_t i = 0, nth = 0; i < *count; i++) {
@@ -323,22 +317,21 @@ bool orr_victim__may_reclaim(const struct orr_victim_search *search,
 
 /* --- validators --- */
 
-static bool all_placed(const struct orr_session *session, const struct orr_victims *victims)
+static bool all_placed(const struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    for (uint32_t i = 0; i < victims->count; i++) {
-        if (session->tasks[victims->items[i].task].live.status == ORR_TASK_RELEASING) {
-            return false;
-        }
+    bool placed = true;
+    for (uint32_t i = 0; i < orr_victim__count(search, potential) && placed; i++) {
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        placed = search->session->tasks[task].live.status != ORR_TASK_RELEASING;
     }
-    return true;
+    return placed;
 }
 
 bool orr_victim__validate(const struct orr_victim_search *search,
                           const struct orr_victims *potential)
 {
     if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return all_placed(search->session, potential) &&
-               all_placed(search->session, &search->recorded);
+        return all_placed(search, potential);
     }
     if (search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
         !orr_victim__may_reclaim(search, potential, NULL, false)) {

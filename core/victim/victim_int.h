@@ -69,9 +69,9 @@ static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32
                : c->at[node] - (c->bearing_count - c->able);
 }
 
-struct orr_owners { /* validate.c: of what is lost */
-    uint32_t *rank; /* by pod set: which of them, by queue, job and name */
-    uint32_t count; /* 0: they are not ranked yet */
+struct orr_loss_owners { /* validate.c: of what is lost */
+    uint32_t *rank;      /* by pod set: which of them, by queue, job and name */
+    uint32_t count;      /* 0: they are not ranked yet */
 };
 
 struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they were popped */
@@ -106,7 +106,7 @@ struct orr_victim_search {
     uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;
     struct orr_capacities capacities;
-    struct orr_owners *owners;
+    struct orr_loss_owners *owners;
     struct orr_victims chosen; /* of the scenario that is tried */
     uint32_t *picked;          /* by group: the number of the scenario that took it in last */
     uint32_t picked_capacity, scenarios;
@@ -131,6 +131,20 @@ struct orr_victim_search {
     struct orr_victims potential; /* of the state */
     uint32_t steps;
 };
+
+/* Victims of a scenario: those of the potential ones that it has, then the recorded ones. */
+static inline uint32_t orr_victim__count(const struct orr_victim_search *search,
+                                         const struct orr_victims *potential)
+{
+    return potential->count + search->recorded.count;
+}
+
+static inline uint32_t orr_victim__nth_task(const struct orr_victim_search *search,
+                                            const struct orr_victims *potential, uint32_t nth)
+{
+    return nth < potential->count ? potential->items[nth].task
+                                  : search->recorded.items[nth - potential->count].task;
+}
 
 static inline void orr_victim__raise_outcome(struct orr_victim_search *search,
                                              enum orr_outcome outcome)
