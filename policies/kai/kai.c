@@ -40,8 +40,8 @@ static bool is_considered(struct orr_session *session, enum orr_action action, u
     return action != ORR_ACTION_CONSOLIDATION || job->preemptible;
 }
 
-enum orr_fit_reason orr_kai__bound(struct orr_session *session, uint32_t job,
-                                   struct orr_demand *demand)
+enum orr_fit_reason orr_kai__over_capacity(struct orr_session *session, uint32_t job,
+                                           struct orr_demand *demand)
 {
     struct orr_task_list tasks = {0};
     orr_jobview_to_allocate(session, orr_jobview_whole(job), false, &tasks);

@@ -110,7 +110,7 @@ static bool class_failed(struct orr_session *session, const bool *failed, uint32
     return session->v017 == NULL && job->placement_class != ORR_NONE &&
            failed[job->placement_class] &&
            orr_jobview_count_all(session, orr_jobview_whole(index), ORR_STATES_ACTIVE_USED) == 0 &&
-           orr_kai__bound(session, index, &demand) == ORR_FIT_NONE;
+           orr_kai__over_capacity(session, index, &demand) == ORR_FIT_NONE;
 }
 
 /* The job failed for lack of room, so that others with equal requests fail too. That is not known

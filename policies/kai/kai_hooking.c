@@ -42,9 +42,8 @@ static int queue_order(void *context, uint32_t a, uint32_t b)
 static int64_t aged_priority(const struct orr_kai_hooking *h, uint32_t slot)
 {
     const uint32_t job = h->job_of_slot[slot];
-    const orr_ms lost = h->session->jobs[slot].last_eviction;
-    const orr_ms came = h->view->specs[job].submit_ms;
-    const orr_ms since = lost != ORR_MS_NONE && lost > came ? lost : came;
+    const orr_ms since =
+        orr_kai__waits_since(&h->session->jobs[slot], h->view->specs[job].submit_ms);
     const bool runs = h->view->jobs[job].phase == ORR_JOB_RUNNING;
     return h->view->specs[job].priority +
            (runs ? 0 : (h->view->now - since) / h->params->ageing_ms);

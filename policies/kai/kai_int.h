@@ -31,8 +31,8 @@ void orr_kai__build_order(struct orr_session *session, enum orr_action action,
 /* How long a job may run below its minimum, by its own grace or that for all; below 0: for ever. */
 orr_ms orr_kai__staleness_grace(const struct orr_session *session, const struct orr_sjob *job);
 /* What of its queues keeps the job from what it is due; `demand` is that. ORR_FIT_NONE: nothing. */
-enum orr_fit_reason orr_kai__bound(struct orr_session *session, uint32_t job,
-                                   struct orr_demand *demand);
+enum orr_fit_reason orr_kai__over_capacity(struct orr_session *session, uint32_t job,
+                                           struct orr_demand *demand);
 /* No more of any resource? */
 bool orr_kai__asks_at_most(const struct orr_session *session, const struct orr_ask *a,
                            const struct orr_ask *b);

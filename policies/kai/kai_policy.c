@@ -227,7 +227,7 @@ static void submit(struct orr_kai *kai, const struct orr_view *view, uint32_t jo
 }
 
 /* The job's reason is reported after the next cycle, whatever was reported of its lane. */
-static void expect_news(struct orr_kai *kai, uint32_t job)
+static void explain_next(struct orr_kai *kai, uint32_t job)
 {
     bool *is_waiting = &kai->is_waiting[kai->slot_of_job[job]];
     if (!*is_waiting) {
@@ -283,12 +283,12 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         break;
     }
     orr_kai__tasks_want(&kai->tasks, view, slot);
-    expect_news(kai, job);
+    explain_next(kai, job);
 }
 
 /* --- a cycle --- */
 
-static void note_one(struct orr_kai *kai, struct orr_txn *txn, uint32_t job)
+static void note_whole(struct orr_kai *kai, struct orr_txn *txn, uint32_t job)
 {
     kai->whole = ORR_ROOM_FOR_ONE(kai->whole, kai->whole_count, kai->whole_capacity);
     kai->whole[kai->whole_count++] = job;
@@ -299,7 +299,7 @@ static void note_one(struct orr_kai *kai, struct orr_txn *txn, uint32_t job)
  * they are not stale, and will be only from the next cycle on. Nor can it end a stale gang whose
  * pods are all evicted by a search that failed its last check, which stays supposed (strict_v017).
  */
-static void note_whole(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
+static void note_whole_gangs(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     const struct orr_session *session = &kai->session;
     const struct orr_backlog *backlog = session->backlog;
@@ -307,7 +307,7 @@ static void note_whole(struct orr_kai *kai, const struct orr_view *view, struct 
     for (uint32_t i = 0; session->abandoned && i < backlog->stale_count; i++) {
         const uint32_t slot = backlog->stale_jobs[i], job = kai->job_of_slot[slot];
         if (view->jobs[job].phase == ORR_JOB_RUNNING && session->jobs[slot].active == 0) {
-            note_one(kai, txn, job);
+            note_whole(kai, txn, job);
         }
     }
     for (uint32_t i = 0; i < session->decision_count; i++) {
@@ -316,21 +316,9 @@ static void note_whole(struct orr_kai *kai, const struct orr_view *view, struct 
         if (d->kind != ORR_DECISION_EVICT && view->jobs[job].phase == ORR_JOB_RUNNING &&
             session->jobs[slot].stale_since == ORR_MS_NONE &&
             !orr_ledger_is_complete(view->ledger, job)) {
-            note_one(kai, txn, job);
+            note_whole(kai, txn, job);
         }
     }
-}
-
-/* GPUs that the cycle left, of nodes that are ready. */
-static int64_t left_mgpu(const struct orr_session *session)
-{
-    int64_t sum = 0;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        sum += session->nodes[n].ready
-                   ? orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n)
-                   : 0;
-    }
-    return sum;
 }
 
 /* A task that was given a place, and that a later action took it from, holds nothing: the books
@@ -425,11 +413,11 @@ static void note_decided(struct orr_kai *kai, const struct orr_view *view, struc
         const bool expects = view->jobs[job].phase == ORR_JOB_PENDING &&
                              view->jobs[job].reason == ORR_REASON_PIPELINED;
         if (d->kind != ORR_DECISION_BIND && !known && !expects) {
-            expect_news(kai, job);
+            explain_next(kai, job);
         }
     }
-    kai->left_mgpu = promises ? left_mgpu(session) : -1;
-    note_whole(kai, view, txn);
+    kai->left_mgpu = promises ? orr_rooms_free(&session->backlog->rooms, session).mgpu : -1;
+    note_whole_gangs(kai, view, txn);
 }
 
 /* A job is another class while it has the reservation. */
@@ -451,14 +439,14 @@ static void begin_hooks(struct orr_kai *kai, const struct orr_view *view)
 }
 
 /* Jobs whose own delay is over are spoken for by another lane, which may have no news. */
-static void expect_undelayed(struct orr_kai *kai, const struct orr_view *view)
+static void explain_undelayed(struct orr_kai *kai, const struct orr_view *view)
 {
     const struct orr_backlog *backlog = kai->session.backlog;
     const bool over = backlog->delayed_count > 0 && view->now >= backlog->delay_end;
     for (uint32_t j = 0; over && j < backlog->job_count; j++) {
         if (backlog->delayed[j] && orr_sjob_delay_end(&kai->session.jobs[j]) <= view->now &&
             kai->slot_of_job[kai->job_of_slot[j]] == j) {
-            expect_news(kai, kai->job_of_slot[j]);
+            explain_next(kai, kai->job_of_slot[j]);
         }
     }
 }
@@ -481,7 +469,7 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     kai->cycle++;
     renew_delays(kai, view->now);
     begin_hooks(kai, view);
-    expect_undelayed(kai, view);
+    explain_undelayed(kai, view);
     orr_kai_run(&kai->session, kai->actions, kai->action_count);
     orr_kai__reserve_settle(&kai->hooking.reserve);
     kai->tasks.job_of = kai->job_of_slot;

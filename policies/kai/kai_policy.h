@@ -43,7 +43,7 @@ struct orr_kai {
     uint32_t *waiting; /* jobs that may need a reason after the next cycle, each once */
     bool *is_waiting;  /* per slot: its job is among them */
     uint32_t waiting_count, waiting_capacity;
-    uint32_t *whole; /* gangs that note_whole() named in the last whole cycle */
+    uint32_t *whole; /* gangs that note_whole_gangs() named in the last whole cycle */
     uint32_t whole_count, whole_capacity;
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */

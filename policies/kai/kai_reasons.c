@@ -408,7 +408,7 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
 }
 
 /* The lane that speaks for a waiting job, or ORR_NONE. */
-static uint32_t speaker_of(const struct orr_kai *kai, uint32_t job)
+static uint32_t lane_of(const struct orr_kai *kai, uint32_t job)
 {
     const struct orr_backlog *backlog = kai->session.backlog;
     const uint32_t lane = backlog->lane_of_job[kai->slot_of_job[job]];
@@ -454,7 +454,7 @@ void orr_kai__explain_waiting(struct orr_kai *kai, const struct orr_view *view, 
         explain(kai, view, txn, job);
         /* a pipelined one hears in the next cycle whether it is still so, even if its lane has
          * nothing new to say */
-        if (speaker_of(kai, job) == ORR_NONE || state->reason == ORR_REASON_PIPELINED) {
+        if (lane_of(kai, job) == ORR_NONE || state->reason == ORR_REASON_PIPELINED) {
             kai->waiting[kept++] = job;
             kai->is_waiting[slot] = true;
         }

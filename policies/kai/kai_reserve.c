@@ -101,9 +101,8 @@ static void release(struct orr_kai_reserve *r, uint32_t count)
 
 static orr_ms waits_since(const struct orr_kai_reserve *r, uint32_t slot)
 {
-    const orr_ms lost = r->session->jobs[slot].last_eviction;
-    const orr_ms came = r->view->specs[r->job_of_slot[slot]].submit_ms;
-    return lost != ORR_MS_NONE && lost > came ? lost : came;
+    return orr_kai__waits_since(&r->session->jobs[slot],
+                                r->view->specs[r->job_of_slot[slot]].submit_ms);
 }
 
 /* Its queue lets it start, and its fair share is enough for it: only room is missing. */
@@ -111,7 +110,7 @@ static bool lacks_only_room(const struct orr_kai_reserve *r, uint32_t slot)
 {
     const struct orr_session *session = r->session;
     struct orr_demand demand;
-    if (orr_kai__bound(r->session, slot, &demand) != ORR_FIT_NONE) {
+    if (orr_kai__over_capacity(r->session, slot, &demand) != ORR_FIT_NONE) {
         return false;
     }
     const double asked = (double)demand.v[ORR_SHARE_GPU] / ORR_MGPU;

@@ -42,6 +42,13 @@ struct orr_kai_reserve {
     uint32_t release_count, release_capacity, released;
 };
 
+/* Since when a job waits: since it came, or since it last lost its place. */
+static inline orr_ms orr_kai__waits_since(const struct orr_sjob *job, orr_ms submit_ms)
+{
+    const orr_ms lost = job->last_eviction;
+    return lost != ORR_MS_NONE && lost > submit_ms ? lost : submit_ms;
+}
+
 void orr_kai__reserve_open(struct orr_kai_reserve *reserve, const struct orr_kai_params *params,
                            struct orr_session *session);
 void orr_kai__reserve_close(struct orr_kai_reserve *reserve);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* KAI's consolidation, reclaim and preempt: which waiting jobs a search for victims is made for.
  *
- * As written, every job is popped and passes its action's gate or not (search_for_each). Over the
+ * As written, every job is popped and passes its action's gate or not (search_each). Over the
  * backlog a lane's gate is asked once for all of its jobs. If none lets through, or it is known of
  * all that are let through that their searches would be in vain, which is the common case, the
  * action is over; what single jobs leave behind (remembered failures) matters to nobody then.
@@ -55,7 +55,7 @@ static bool lane_never_fits(const struct orr_session *session, const struct orr_
 
 /* Keeps what the job's queue held when reclaim's gate kept the job out: later searches of the cycle
  * may evict jobs of the queue. Returns `allowed`. */
-static bool note_claim(const struct orr_session *session, uint32_t job, bool allowed)
+static bool note_claim(struct orr_session *session, uint32_t job, bool allowed)
 {
     const uint32_t queue = session->jobs[job].queue;
     if (!allowed) {
@@ -65,7 +65,7 @@ static bool note_claim(const struct orr_session *session, uint32_t job, bool all
 }
 
 /* Does the action's gate let the job through? `lane`: its own, whose gate was asked, or NULL. */
-static bool is_allowed(const struct orr_session *session, enum orr_action action, uint32_t job,
+static bool is_allowed(struct orr_session *session, enum orr_action action, uint32_t job,
                        const struct orr_lane *lane)
 {
     if (lane != NULL) {
@@ -133,9 +133,9 @@ static bool search_one(struct orr_session *session, enum orr_action action, uint
     return result != ORR_SEARCH_SPENT;
 }
 
-static bool search_for(struct orr_session *session, enum orr_action action, uint32_t job,
-                       const struct orr_lane *lane, struct orr_order *order,
-                       struct orr_kai_failures *failures)
+static bool search_and_report(struct orr_session *session, enum orr_action action, uint32_t job,
+                              const struct orr_lane *lane, struct orr_order *order,
+                              struct orr_kai_failures *failures)
 {
     const uint64_t scenarios = session->scenarios_of[action], refuted = count_refuted(session);
     const bool on = search_one(session, action, job, lane, order, failures);
@@ -148,14 +148,14 @@ static bool search_for(struct orr_session *session, enum orr_action action, uint
 }
 
 /* As the rules are written. */
-static void search_for_each(struct orr_session *session, enum orr_action action)
+static void search_each(struct orr_session *session, enum orr_action action)
 {
     struct orr_order order;
     struct orr_jobview view;
     struct orr_kai_failures failures = {0};
     orr_kai__build_order(session, action, &order);
     while (orr_order_pop(&order, &view) &&
-           search_for(session, action, view.job, NULL, &order, &failures)) {
+           search_and_report(session, action, view.job, NULL, &order, &failures)) {
     }
     orr_order_release(&order);
     orr_free(failures.items);
@@ -191,7 +191,7 @@ static bool is_done(const struct walk *walk, const struct orr_lane *lane)
 /* NOT_TRIED if the gate lets the lane through; else the outcome of its jobs. */
 static enum orr_outcome ask_gate(const struct walk *walk, const struct orr_lane *lane)
 {
-    const struct orr_session *session = walk->session;
+    struct orr_session *session = walk->session;
     const struct orr_class *class = &walk->backlog->classes[lane->of_class];
     const uint32_t job = lane->items[lane->first].job;
     if (walk->action == ORR_ACTION_RECLAIM) {
@@ -221,7 +221,7 @@ static enum orr_outcome ask_gate(const struct walk *walk, const struct orr_lane 
 }
 
 /* The scheduling signature of the class's jobs. */
-static uint64_t sign(const struct walk *walk, struct orr_class *class)
+static uint64_t signature_of_class(const struct walk *walk, struct orr_class *class)
 {
     const struct orr_backlog *backlog = walk->backlog;
     if (class->signed_in != backlog->round) {
@@ -239,7 +239,7 @@ static bool matters_to(const struct walk *walk, struct orr_class *one, struct or
 {
     const struct orr_backlog *backlog = walk->backlog;
     if (one->single || other->single) { /* anything but a row of equal pods */
-        return sign(walk, one) == sign(walk, other);
+        return signature_of_class(walk, one) == signature_of_class(walk, other);
     }
     if (one->key.pending != other->key.pending ||
         one->key.constraint_key != other->key.constraint_key ||
@@ -304,7 +304,7 @@ static bool ask_gates(struct walk *walk)
 }
 
 /* What is known of the search for any of the lane's jobs, or NOT_TRIED. */
-static enum orr_outcome foresee(const struct walk *walk, const struct orr_lane *lane)
+static enum orr_outcome known_outcome(const struct walk *walk, const struct orr_lane *lane)
 {
     struct orr_session *session = walk->session;
     const struct orr_class *class = &walk->backlog->classes[lane->of_class];
@@ -321,31 +321,31 @@ static enum orr_outcome foresee(const struct walk *walk, const struct orr_lane *
 
 /* No search of the action can be solved, as far as lanes show. Then it is reported as if the first
  * job of each lane had been searched for. */
-static bool all_in_vain(const struct walk *walk)
+static bool all_refuted(const struct walk *walk)
 {
     struct orr_backlog *backlog = walk->backlog;
-    for (uint32_t i = 0; i < backlog->filled_count; i++) {
-        struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
+    uint8_t *known = orr_zalloc(backlog->filled_count + (size_t)1, sizeof *known);
+    bool all = true;
+    for (uint32_t i = 0; i < backlog->filled_count && all; i++) {
+        const struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
         if (passes(walk, lane)) {
-            const enum orr_outcome outcome = foresee(walk, lane);
-            lane->foreseen = (uint8_t)outcome;
-            if (outcome == ORR_OUTCOME_NOT_TRIED) {
-                return false;
-            }
+            known[i] = (uint8_t)known_outcome(walk, lane);
+            all = known[i] != ORR_OUTCOME_NOT_TRIED;
         }
     }
-    for (uint32_t i = 0; i < backlog->filled_count; i++) {
+    for (uint32_t i = 0; i < backlog->filled_count && all; i++) {
         struct orr_lane *lane = &backlog->lanes[backlog->filled[i]];
         if (passes(walk, lane)) {
             const uint32_t first = lane->items[lane->first].job;
-            walk->session->jobs[first].outcomes[walk->action] = lane->foreseen;
+            walk->session->jobs[first].outcomes[walk->action] = known[i];
             backlog->looked_at[first][walk->action] = backlog->round;
-            report(walk->session, walk->action, (enum orr_outcome)lane->foreseen,
+            report(walk->session, walk->action, (enum orr_outcome)known[i],
                    &(struct orr_look){.kind = ORR_LOOK_JOB, .job = first});
             lane->outcomes[walk->action] = ORR_OUTCOME_LIKE_FAILED;
         }
     }
-    return true;
+    orr_free(known);
+    return all;
 }
 
 static void open_lanes(const struct walk *walk)
@@ -381,8 +381,8 @@ static void search_lanes(struct walk *walk)
         if (alike && !walk->order->open[index]) {
             continue; /* it left its lane with another job */
         }
-        on = search_for(session, walk->action, view.job, alike ? lane : NULL, walk->order,
-                        &failures);
+        on = search_and_report(session, walk->action, view.job, alike ? lane : NULL, walk->order,
+                               &failures);
         const bool solved = session->jobs[view.job].outcomes[walk->action] == ORR_OUTCOME_SOLVED;
         if ((solved || session->abandoned) && ask_gates(walk)) {
             open_lanes(walk);
@@ -400,7 +400,7 @@ static void search_lanes(struct walk *walk)
 }
 
 /* A failure speaks for the rest of a lane by KAI's signatures; without these each job is tried. */
-static bool lanes_will_do(const struct orr_session *session, enum orr_action action)
+static bool uses_lanes(const struct orr_session *session, enum orr_action action)
 {
     return (!session->rules.literal || session->rules.by_filter) && session->rules.use_signatures &&
            !session->abandoned && session->rules.queue_depth[action] < 0 &&
@@ -434,11 +434,11 @@ static void search_literally(struct orr_session *session, enum orr_action action
     for (uint32_t i = 0; i < backlog->filled_count; i++) {
         backlog->lanes[backlog->filled[i]].outcomes[action] = ORR_OUTCOME_OWN;
     }
-    search_for_each(session, action);
+    search_each(session, action);
 }
 
 /* Jobs of the lane may not take from others yet. */
-static void pass_over(struct orr_session *session, enum orr_action action, struct orr_lane *lane)
+static void mark_delayed(struct orr_session *session, enum orr_action action, struct orr_lane *lane)
 {
     lane->outcomes[action] = ORR_OUTCOME_DELAYED;
     for (uint32_t i = lane->first; i < lane->end; i++) {
@@ -450,7 +450,7 @@ static void search(struct orr_session *session, enum orr_action action)
 {
     struct orr_backlog *backlog = orr_backlog_sync(session);
     backlog->round++;
-    if (!lanes_will_do(session, action)) {
+    if (!uses_lanes(session, action)) {
         orr_kai__attempt_skipped(session);
         search_literally(session, action);
         return;
@@ -460,7 +460,7 @@ static void search(struct orr_session *session, enum orr_action action)
         lane->outcomes[action] = ORR_OUTCOME_NOT_TRIED;
         lane->round[action] = backlog->round;
         if (lane->delayed) {
-            pass_over(session, action, lane);
+            mark_delayed(session, action, lane);
         }
     }
     struct walk walk = {.session = session, .backlog = backlog, .action = action};
@@ -470,7 +470,7 @@ static void search(struct orr_session *session, enum orr_action action)
         search_literally(session, action);
         return;
     }
-    if (any && !all_in_vain(&walk)) {
+    if (any && !all_refuted(&walk)) {
         search_lanes(&walk);
     }
     report_lanes(session, action);

@@ -291,8 +291,8 @@ void orr_kai__tasks_hand_over(struct orr_kai_tasks *tasks, const struct orr_view
 }
 
 /* Tasks of an evicted job that had no place wait with the others until these are gone. */
-static void gate(struct orr_session *session, uint32_t slot, enum orr_task_status from,
-                 enum orr_task_status to)
+static void set_all(struct orr_session *session, uint32_t slot, enum orr_task_status from,
+                    enum orr_task_status to)
 {
     const struct orr_sjob *job = &session->jobs[slot];
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
@@ -340,7 +340,7 @@ void orr_kai__tasks_settle(struct orr_kai_tasks *tasks, const struct orr_view *v
         uint32_t slot = session->tasks[session->decisions[i].task].job;
         uint32_t job = tasks->job_of[slot];
         if (view->jobs[job].phase == ORR_JOB_RELEASING && !same_job_before(session, i)) {
-            gate(session, slot, ORR_TASK_PENDING, ORR_TASK_GATED);
+            set_all(session, slot, ORR_TASK_PENDING, ORR_TASK_GATED);
         }
     }
 }
@@ -366,8 +366,8 @@ void orr_kai__tasks_lost(struct orr_kai_tasks *tasks, const struct orr_view *vie
             orr_session_set_status(session, t, ORR_TASK_RELEASING);
         }
     }
-    gate(session, slot, going ? ORR_TASK_PENDING : ORR_TASK_GATED,
-         going ? ORR_TASK_GATED : ORR_TASK_PENDING);
+    set_all(session, slot, going ? ORR_TASK_PENDING : ORR_TASK_GATED,
+            going ? ORR_TASK_GATED : ORR_TASK_PENDING);
 }
 
 void orr_kai__tasks_want(struct orr_kai_tasks *tasks, const struct orr_view *view, uint32_t slot)

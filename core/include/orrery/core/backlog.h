@@ -90,7 +90,6 @@ struct orr_lane {
                           * lane was empty */
     uint8_t outcomes[ORR_ACTIONS]; /* enum orr_outcome of its jobs, or ORR_OUTCOME_OWN */
     uint64_t round[ORR_ACTIONS]; /* the round of `outcomes`; jobs looked at in it have their own */
-    uint8_t foreseen;            /* for the policy: the outcome expected within an action */
     uint8_t reason; /* enum orr_fit_reason of its jobs; ORR_FIT_REASONS: each has its own */
 };
 
