@@ -47,7 +47,7 @@ void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session)
 
 /* Inner queues: a flat world has no limits there, and all contenders have the same ones, so that
  * non-preemptible use against quota alone matters. */
-static void hash_inner_queue(uint64_t *hash, const struct orr_session *session, uint32_t queue)
+static void hash_inner_queue(uint64_t *hash, struct orr_session *session, uint32_t queue)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         orr_fingerprint_word(hash, (uint64_t)session->queues[queue].nonpreemptible[kind]);
@@ -85,7 +85,7 @@ static void hash_waiting_before(uint64_t *hash, const struct orr_victim_search *
  * placed since the backlog was brought up to date are in the index's fingerprint. */
 static void hash_flat_queue(uint64_t *hash, const struct orr_victim_search *search, uint32_t queue)
 {
-    const struct orr_session *session = search->session;
+    struct orr_session *session = search->session;
     const uint64_t generation = session->backlog->leaves[queue].generation + 1;
     struct orr_queue_index *in = orr_victim_index_in(search->session, queue);
     if (in->waiting_at != generation) {
@@ -116,7 +116,7 @@ static void hash_candidates(uint64_t *hash, const struct orr_victim_search *sear
 /* Never 0. */
 static uint64_t hash_flat_world(const struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
+    struct orr_session *session = search->session;
     const uint32_t own = session->jobs[search->job].queue;
     const bool timed = orr_victim_index_timed(session);
     uint64_t hash = (uint64_t)search->action;
@@ -144,7 +144,7 @@ static uint64_t hash_flat_world(const struct orr_victim_search *search)
 
 /* The queue's active jobs. Its fingerprint has active tasks alone: jobs with others are hashed task
  * by task. */
-static void hash_queue(uint64_t *hash, const struct orr_session *session, uint32_t queue)
+static void hash_queue(uint64_t *hash, struct orr_session *session, uint32_t queue)
 {
     const struct orr_squeue *of = &session->queues[queue];
     orr_fingerprint_word(hash, orr_victim_index_fingerprint_of(session, queue));

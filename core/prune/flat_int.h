@@ -205,7 +205,7 @@ struct orr_victim_index {
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */
 struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
 /* A fingerprint of how the queue stands: its shares, and what it holds. */
-uint64_t orr_victim_index_fingerprint_of(const struct orr_session *session, uint32_t queue);
+uint64_t orr_victim_index_fingerprint_of(struct orr_session *session, uint32_t queue);
 /* The queue's preemptible active jobs. */
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
 /* An order for what would be, of those that wait as they do. */

@@ -304,7 +304,7 @@ static void look_at_nodes(struct orr_victim_index *all, const struct orr_session
 
 /* --- how a queue stands --- */
 
-uint64_t orr_victim_index_fingerprint_of(const struct orr_session *session, uint32_t queue)
+uint64_t orr_victim_index_fingerprint_of(struct orr_session *session, uint32_t queue)
 {
     struct orr_victim_index *all = session->victim_index;
     struct orr_queue_index *at = &all->queues[queue];

@@ -344,6 +344,7 @@ static void add_tasks(struct orr_session *session, uint32_t job_index,
             task_ids[order[i]] = index;
         }
     }
+    orr_numa__make_room(session);
     orr_free(order);
 }
 

@@ -65,6 +65,8 @@ void orr_session__count_domains(struct orr_topology *topology, uint32_t node, in
 
 /* session_numa.c: nothing is done while no node has zones. */
 void orr_numa__release(struct orr_session *session);
+/* For what the tasks draw: whenever some were added. */
+void orr_numa__make_room(struct orr_session *session);
 void orr_numa__reset(struct orr_snode *node);
 /* The live record of a task; NULL: nothing drawn. */
 void orr_numa__draw(struct orr_session *session, uint32_t task, const struct orr_zone_take *take);

@@ -6,10 +6,10 @@
 
 #include "session_int.h"
 
-struct orr_numa {          /* exists once a node has zones */
-    uint32_t zones_max;    /* of a node */
-    struct orr_vec *takes; /* by task: zones_max live ones, then as many held */
-    uint32_t task_count;   /* that have room in takes */
+struct orr_numa {           /* exists once a node has zones */
+    uint32_t zones_max;     /* of a node */
+    struct orr_vec *takes;  /* by task: zones_max live ones, then as many held */
+    uint32_t task_capacity; /* tasks that `takes` has room for */
 };
 
 void orr_session_set_numa(struct orr_session *session, uint32_t node,
@@ -44,19 +44,18 @@ void orr_numa__release(struct orr_session *session)
     }
 }
 
-/* Room for what the task drew; tasks are added long after nodes. */
-static struct orr_vec *takes_of(const struct orr_session *session, uint32_t task)
+void orr_numa__make_room(struct orr_session *session)
 {
     struct orr_numa *numa = session->numa;
-    const size_t each = (size_t)2 * numa->zones_max;
-    if (task >= numa->task_count) {
-        const uint32_t count = (uint32_t)orr_grow(numa->task_count, session->task_count);
-        numa->takes = orr_realloc(numa->takes, count * each, sizeof *numa->takes);
-        memset(numa->takes + numa->task_count * each, 0,
-               (count - numa->task_count) * each * sizeof *numa->takes);
-        numa->task_count = count;
+    if (numa != NULL) {
+        numa->takes = orr_zgrow(numa->takes, &numa->task_capacity, session->task_count,
+                                (size_t)2 * numa->zones_max * sizeof *numa->takes);
     }
-    return numa->takes + task * each;
+}
+
+static struct orr_vec *takes_of(const struct orr_session *session, uint32_t task)
+{
+    return session->numa->takes + task * (size_t)2 * session->numa->zones_max;
 }
 
 const struct orr_vec *orr_task_zones(const struct orr_session *session, uint32_t task)

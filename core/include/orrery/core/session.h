@@ -12,6 +12,9 @@
  * Between cycles both copies agree. orr_session_open starts a cycle, the statement changes it,
  * orr_session_close undoes what was not committed (statement.h). A pipelined task
  * leaves no trace in the held copy: the next cycle decides about it afresh, as KAI does.
+ *
+ * Who has the session const changes nothing in it, nor in what rooms keep there in private. What
+ * v0.17 remembers of a job's tasks (defects.h, D1) is the exception.
  */
 #ifndef ORR_CORE_SESSION_H
 #define ORR_CORE_SESSION_H
@@ -267,7 +270,7 @@ struct orr_session {
     struct orr_numa *numa;                 /* session/session_numa.c; NULL: no node has zones */
     struct orr_v017 *v017;                 /* defects.h; NULL: defects are not reproduced */
     struct orr_place_memory *place;        /* place/: kept for attempts and lent to them */
-    struct orr_waiting_jobs waiting_jobs;  /* order/ */
+    struct orr_waiting_jobs waiting_jobs;  /* order/; session/ marks what is outdated */
     struct orr_backlog *backlog;           /* order/, see backlog.h; NULL: none is kept */
     struct orr_victim_index *victim_index; /* prune/, see victim.h; NULL: nothing is kept */
 };
