@@ -219,22 +219,16 @@ static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uin
                                  !orr_victim__leaves_place(search, from, to, nth)));
 }
 
-/* A victim of the node, or of the nodes at [from, to), cannot get back what it would lose. */
+/* A victim of the nodes at [from, to) cannot get back what it would lose. */
 static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
-                          uint32_t node)
+                          bool is_single)
 {
     return raised_to(search, ORR_OUTCOME_NOT_PLACED,
                      search->action == ORR_ACTION_CONSOLIDATION && !search->refuter.all_tried &&
                          REFUTES(search, ORR_PRUNER_REGAIN,
-                                 node == ORR_NONE ? orr_victim__cannot_regain(search, from, to)
-                                                  : orr_victim__cannot_regain_on(search, node)));
-}
-
-bool orr_refute__node(struct orr_victim_search *search, uint32_t node)
-{
-    const uint32_t at = search->capacities.at[node];
-    enter(search, ORR_REFUTE_WINDOW);
-    return cannot_regain(search, 0, 0, node) || leaves_no_place(search, at, at + 1, ORR_NONE);
+                                 is_single ? orr_victim__cannot_regain_on(
+                                                 search, search->capacities.bearing[from])
+                                           : orr_victim__cannot_regain(search, from, to)));
 }
 
 /* Windows that begin with as many nodes as those of the last state grow by the same numbers. As far
@@ -256,8 +250,10 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
     if (nth == 0) {
         find_same_nodes(search, to - from);
     }
-    return (refuter->same_nodes > 0 && to - from <= refuter->same_nodes) ||
-           cannot_regain(search, from, to, ORR_NONE) || leaves_no_place(search, from, to, nth);
+    const bool same =
+        nth != ORR_NONE && refuter->same_nodes > 0 && to - from <= refuter->same_nodes;
+    return same || cannot_regain(search, from, to, nth == ORR_NONE) ||
+           leaves_no_place(search, from, to, nth);
 }
 
 /* --- scenarios --- */

@@ -61,8 +61,8 @@ bool orr_refute__first_task(struct orr_victim_search *search);
 bool orr_refute__gang(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */
 void orr_refute__start_probe(struct orr_victim_search *search);
-/* Those on one node, or on the nodes with victims at [from, to), the nth window of the state. */
-bool orr_refute__node(struct orr_victim_search *search, uint32_t node);
+/* Those on the nodes with victims at [from, to), the nth window of the state; ORR_NONE: it is a
+ * single node, of which the jobs' victims are taken. */
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential);
 

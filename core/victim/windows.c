@@ -85,18 +85,23 @@ static bool try_scenario(struct orr_victim_search *search, const struct orr_vict
     return false;
 }
 
-/* Tries the potential victims of every group that has one on these nodes. */
-static bool try_nodes(struct orr_victim_search *search, const uint32_t *nodes, uint32_t count)
+/* Tries the potential victims of every group that has one on the bearing nodes at [from, to).
+ * nth: of the state's windows; ORR_NONE: a single node. */
+static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
+    const struct orr_capacities *c = &search->capacities;
     const struct orr_victims *potential = &search->potential;
     const bool node_local = search->generator == ORR_NODE_LOCAL_GREEDY;
     const uint32_t groups = node_local ? search->session->job_count : search->steps;
     const uint32_t number = ++search->scenarios;
+    if (orr_refute__window(search, from, to, nth)) {
+        return false;
+    }
     search->picked =
         orr_zgrow(search->picked, &search->picked_capacity, groups, sizeof *search->picked);
-    for (uint32_t n = 0; n < count; n++) {
-        for (uint32_t at = orr_capacities_last_on(&search->capacities, nodes[n]); at != ORR_NONE;
-             at = potential->items[at].before) {
+    for (uint32_t n = from; n < to; n++) {
+        uint32_t at = orr_capacities_last_on(c, c->bearing[n]);
+        for (; at != ORR_NONE; at = potential->items[at].before) {
             search->picked[potential->items[at].group] = number;
         }
     }
@@ -149,9 +154,9 @@ static bool try_node_local(struct orr_victim_search *search)
     bool solved = false;
     for (uint32_t i = 0; !solved && i < count; i++) {
         const bool again = i > 0 && nodes[i] == nodes[i - 1];
+        const uint32_t at = search->capacities.at[nodes[i]];
         const bool bears = search->capacities.since[nodes[i]] > 0;
-        solved = !again && bears && !orr_refute__node(search, nodes[i]) &&
-                 try_nodes(search, &nodes[i], 1);
+        solved = !again && bears && try_nodes(search, at, at + 1, ORR_NONE);
     }
     orr_free(nodes);
     return solved;
@@ -159,16 +164,16 @@ static bool try_node_local(struct orr_victim_search *search)
 
 /* --- multi-node gang: the tasks of a step are a group --- */
 
-/* The smallest number of these nodes that covers what nodes without victims do not; ORR_NONE if all
- * together do not. */
-static uint32_t first_prefix(const struct orr_capacities *c, const uint32_t *nodes)
+/* The smallest number of nodes, least capacity first, that covers what nodes without victims do
+ * not; ORR_NONE if all together do not. */
+static uint32_t first_prefix(const struct orr_capacities *c, uint32_t from)
 {
     int64_t missing = c->needed - c->elsewhere;
-    uint32_t count = 0;
-    while (missing > 0 && count < c->able) {
-        missing -= c->with[nodes[count++]];
+    uint32_t at = from;
+    while (missing > 0 && at < c->bearing_count) {
+        missing -= c->with[c->bearing[at++]];
     }
-    return missing > 0 ? ORR_NONE : count;
+    return missing > 0 ? ORR_NONE : at - from;
 }
 
 static bool try_multi_node(struct orr_victim_search *search)
@@ -181,13 +186,11 @@ static bool try_multi_node(struct orr_victim_search *search)
         orr_victim__measure_again_v017(search);
     }
     const uint32_t from = c->bearing_count - c->able;
-    const uint32_t *nodes = c->bearing + from;
-    c->first = first_prefix(c, nodes);
+    c->first = first_prefix(c, from);
     uint32_t count = c->first;
     for (uint32_t nth = 0; count != ORR_NONE; nth++) {
         count = count < c->able ? count : c->able;
-        if (!orr_refute__window(search, from, from + count, nth) &&
-            try_nodes(search, nodes, count)) {
+        if (try_nodes(search, from, from + count, nth)) {
             return true;
         }
         count = count == c->able ? ORR_NONE : count + (1u << nth);
