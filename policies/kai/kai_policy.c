@@ -220,6 +220,7 @@ static void submit(struct orr_kai *kai, const struct orr_view *view, uint32_t jo
         kai->delays = orr_realloc(kai->delays, kai->slot_capacity, sizeof *kai->delays);
         kai->is_waiting = orr_realloc(kai->is_waiting, kai->slot_capacity, sizeof *kai->is_waiting);
     }
+    kai->tasks.job_of = kai->job_of_slot;
     kai->is_waiting[slot] = false;
     kai->job_of_slot[slot] = job;
     kai->pipelined[slot] = 0;
@@ -237,6 +238,18 @@ static void explain_next(struct orr_kai *kai, uint32_t job)
     }
 }
 
+static void end_job(struct orr_kai *kai, const struct orr_view *view, uint32_t job)
+{
+    const uint32_t slot = kai->slot_of_job[job];
+    struct orr_kai_slots *free_slots = &kai->free_slots[view->specs[job].shape];
+    orr_kai__tasks_forget(&kai->tasks, slot);
+    orr_session_end_job(&kai->session, slot);
+    free_slots->slots =
+        ORR_ROOM_FOR_ONE(free_slots->slots, free_slots->count, free_slots->capacity);
+    free_slots->slots[free_slots->count++] = slot;
+    kai->slot_of_job[job] = ORR_NONE;
+}
+
 static void kai_event(void *state, const struct orr_view *view, enum orr_job_event event,
                       uint32_t job)
 {
@@ -245,33 +258,19 @@ static void kai_event(void *state, const struct orr_view *view, enum orr_job_eve
         kai->late_job = job;
         return;
     }
-    uint32_t slot = kai->slot_of_job[job];
     kai->changed = true;
-    kai->tasks.job_of = kai->job_of_slot;
     orr_kai__usage_update(&kai->past, view, view->specs[job].queue);
+    if (event == ORR_JOB_SUBMITTED || event == ORR_JOB_STARTED) {
+        submit(kai, view, job);
+    }
+    const uint32_t slot = kai->slot_of_job[job];
     switch (event) {
-    case ORR_JOB_SUBMITTED:
-        submit(kai, view, job);
-        slot = kai->slot_of_job[job];
-        kai->tasks.job_of = kai->job_of_slot;
-        break;
+    case ORR_JOB_SUBMITTED: break;
     case ORR_JOB_STARTED:
-        submit(kai, view, job);
-        slot = kai->slot_of_job[job];
-        kai->tasks.job_of = kai->job_of_slot;
         kai->session.jobs[slot].last_start = view->now;
         orr_kai__tasks_start(&kai->tasks, view, slot, kai->build.first_ask);
         return;
-    case ORR_JOB_ENDED: {
-        orr_kai__tasks_forget(&kai->tasks, slot);
-        orr_session_end_job(&kai->session, slot);
-        struct orr_kai_slots *free_slots = &kai->free_slots[view->specs[job].shape];
-        free_slots->slots =
-            ORR_ROOM_FOR_ONE(free_slots->slots, free_slots->count, free_slots->capacity);
-        free_slots->slots[free_slots->count++] = slot;
-        kai->slot_of_job[job] = ORR_NONE;
-        return;
-    }
+    case ORR_JOB_ENDED: end_job(kai, view, job); return;
     case ORR_JOB_CHANGED:
         orr_kai__tasks_lost(&kai->tasks, view, slot);
         orr_kai__tasks_want(&kai->tasks, view, slot);
@@ -472,7 +471,6 @@ static void kai_cycle(void *state, const struct orr_view *view, struct orr_txn *
     explain_undelayed(kai, view);
     orr_kai_run(&kai->session, kai->actions, kai->action_count);
     orr_kai__reserve_settle(&kai->hooking.reserve);
-    kai->tasks.job_of = kai->job_of_slot;
     const uint32_t before = orr_txn_checkpoint(txn);
     orr_kai__tasks_hand_over(&kai->tasks, view, txn, kai->build.first_ask);
     kai->changed = orr_txn_checkpoint(txn) > before; /* what is pipelined is so anew each cycle */
@@ -624,7 +622,6 @@ static enum orr_status kai_audit(void *state, const struct orr_view *view, struc
     if (status != ORR_OK) {
         return status;
     }
-    kai->tasks.job_of = kai->job_of_slot;
     return orr_kai__tasks_audit(&kai->tasks, view, kai->slot_of_job, err);
 }
 

@@ -12,7 +12,7 @@
 
 struct orr_kai_tasks {
     struct orr_session *session; /* borrowed */
-    const uint32_t *job_of;      /* per slot: the job of the run; borrowed for a call */
+    const uint32_t *job_of;      /* per slot: the job of the run; borrowed */
     uint32_t *placement;         /* per task of the session, or ORR_NONE */
     uint32_t placement_capacity; /* tasks that `placement` has room for */
     uint32_t *group_on;          /* per node and device: the session's shared GPU, or ORR_NONE */
