@@ -55,7 +55,7 @@ enum orr_outcome orr_victim__refute_first(struct orr_victim_search *search);
 bool orr_victim__over_limit(const struct orr_victim_search *search);
 
 /* places.c: with all these victims together so many tasks of so many milli-GPU would pass KAI's
- * filter of single nodes; INT64_MAX: any number. */
+ * filter of idle GPUs; INT64_MAX: any number. */
 int64_t orr_victim__count_fitting(const struct orr_session *session,
                                   const struct orr_victims *victims, int64_t enough);
 

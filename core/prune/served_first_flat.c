@@ -108,7 +108,7 @@ static void clear_more(struct orr_victim_index *all, const struct orr_session *s
     }
 }
 
-/* With all victims together some node would pass KAI's filter of single nodes for a task of so many
+/* With all victims together some node would pass KAI's filter of idle GPUs for a task of so many
  * GPUs. */
 static bool accumulate_enough(struct orr_victim_index *all, const struct orr_session *session,
                               const struct orr_contender_row *const *rows, uint32_t row_count,

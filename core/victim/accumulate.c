@@ -199,8 +199,8 @@ static double *list_capacities(const struct orr_victim_search *search)
     return capacities;
 }
 
-/* Filter of single nodes: every pending task needs one with enough GPUs. */
-static bool pass_node_filter(const struct orr_victim_search *search)
+/* Filter of idle GPUs: every pending task needs a node with enough. */
+static bool pass_idle_gpu_filter(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_capacities *c = &search->capacities;
@@ -321,23 +321,8 @@ static bool pass_affinity_filter(const struct orr_victim_search *search)
     return true;
 }
 
-bool orr_victim__is_constrained(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[search->job];
-    bool constrained = false;
-    for (uint32_t i = 0; i < search->tasks.count && !constrained; i++) {
-        const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
-        constrained = orr_task_ask(session, task)->affinity != ORR_NONE;
-    }
-    for (uint32_t s = 0; s < job->set_count && !constrained; s++) {
-        constrained = required_level(session, &session->sets[job->first_set + s]) != NULL;
-    }
-    return constrained;
-}
-
 bool orr_victim__passes_filters(const struct orr_victim_search *search)
 {
-    return pass_node_filter(search) &&
-           (!search->constrained || (pass_affinity_filter(search) && pass_topology_filter(search)));
+    return pass_idle_gpu_filter(search) && pass_affinity_filter(search) &&
+           pass_topology_filter(search);
 }

@@ -337,7 +337,6 @@ static void prepare_search(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     search->feasible =
         orr_arena_take(&search->memory, session->node_count, sizeof *search->feasible);
-    search->constrained = orr_victim__is_constrained(search);
     snapshot_queues(search);
     orr_victim__open_capacities(search);
     forget_recorded(search); /* feasible are nodes that are so without victims */

@@ -119,7 +119,6 @@ struct orr_victim_search {
 
     struct orr_victims next;             /* recorded for the next probe, should this one succeed */
     uint8_t outcome;                     /* enum orr_outcome: how far the best scenario got */
-    bool constrained;                    /* its tasks may not run everywhere */
     struct orr_task_list actual_victims; /* victims that stayed evicted or were moved */
 
     struct orr_arena arena; /* of the probe */
@@ -182,9 +181,6 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
 /* order: of possible victims, for a probe with recorded ones; all 0 before its first step. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
 bool orr_victim__passes_filters(const struct orr_victim_search *search);
-/* More than room decides whether a set is plausible. */
-bool orr_victim__is_constrained(const struct orr_victim_search *search);
-
 /* v017_twice.c, D2: lists the recorded victims of the jobs that the scenario takes in again; and
  * numbers the groups of victims that are recorded. */
 uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
