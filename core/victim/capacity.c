@@ -109,6 +109,19 @@ static void put(struct orr_capacities *c, uint32_t node, uint32_t at)
     c->at[node] = at;
 }
 
+/* To its place among those with victims, after its capacity changed. */
+static void move_in_line(struct orr_capacities *c, uint32_t node)
+{
+    uint32_t at = c->at[node];
+    for (; at > 0 && is_before(c, node, c->bearing[at - 1]); at--) {
+        put(c, c->bearing[at - 1], at);
+    }
+    for (; at + 1 < c->bearing_count && is_before(c, c->bearing[at + 1], node); at++) {
+        put(c, c->bearing[at + 1], at);
+    }
+    put(c, node, at);
+}
+
 uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim,
                                   int64_t gpus_mgpu)
 {
@@ -132,14 +145,7 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
     if (search->generator == ORR_NODE_LOCAL_GREEDY) {
         return before; /* which takes one node at a time, in whatever order they are */
     }
-    uint32_t at = c->at[node];
-    for (; at > 0 && is_before(c, node, c->bearing[at - 1]); at--) {
-        put(c, c->bearing[at - 1], at);
-    }
-    for (; at + 1 < c->bearing_count && is_before(c, c->bearing[at + 1], node); at++) {
-        put(c, c->bearing[at + 1], at);
-    }
-    put(c, node, at);
+    move_in_line(c, node);
     const uint32_t is = orr_capacities_nth(c, node);
     const uint32_t least = c->was < is ? c->was : is;
     c->same = least < c->same ? least : c->same;

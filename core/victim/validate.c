@@ -14,14 +14,14 @@ struct loss { /* a victim task, in the order in which victims are checked */
     bool core; /* part of the gang */
 };
 
-struct losses { /* of a queue */
-    int64_t taken[ORR_SHARE_KINDS];
+struct queue_taken {
+    int64_t amounts[ORR_SHARE_KINDS];
     bool touched;
     bool involved[ORR_SHARE_KINDS]; /* resources of the units */
 };
 
-struct ledger { /* what was taken so far */
-    struct losses *queues;
+struct taken { /* what was taken so far */
+    struct queue_taken *queues;
     bool asked[ORR_SHARE_KINDS]; /* resources of the request; MIG instances are no GPUs here */
 };
 
@@ -128,16 +128,16 @@ static void add_loss(const struct orr_session *session, const struct loss *loss,
     involved[ORR_SHARE_GPU] = involved[ORR_SHARE_GPU] || task->live.quota_mgpu - ask->mig_mgpu > 0;
 }
 
-static double remaining_of(const struct orr_victim_search *search, const struct ledger *ledger,
+static double remaining_of(const struct orr_victim_search *search, const struct taken *taken,
                            uint32_t queue, unsigned kind)
 {
-    return orr_share_units(kind, search->held[queue][kind] - ledger->queues[queue].taken[kind]);
+    return orr_share_units(kind, search->held[queue][kind] - taken->queues[queue].amounts[kind]);
 }
 
 /* KAI reclaim, maintain fair share: the victim's queue is over what it may hold; or guarantee
  * quota: the reclaimer's stays within its quota and the victim's is over its own. Asked before the
  * unit is taken, so the last one may push the queue below. */
-static bool may_take(const struct orr_victim_search *search, const struct ledger *ledger,
+static bool may_take(const struct orr_victim_search *search, const struct taken *taken,
                      uint32_t victim_queue)
 {
     const struct orr_session *session = search->session;
@@ -148,7 +148,7 @@ static bool may_take(const struct orr_victim_search *search, const struct ledger
     bool within_quota = true;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const struct orr_share_resource *share = &session->shares[pair.victim].resource[kind];
-        const double remaining = remaining_of(search, ledger, pair.victim, kind);
+        const double remaining = remaining_of(search, taken, pair.victim, kind);
         over_share = over_share || orr_victim__exceeds(remaining, orr_share_allocatable(share));
         over_quota = over_quota || orr_victim__exceeds(remaining, share->deserved);
         within_quota = within_quota &&
@@ -159,25 +159,25 @@ static bool may_take(const struct orr_victim_search *search, const struct ledger
     return over_share || (within_quota && over_quota);
 }
 
-static bool take_unit(const struct orr_victim_search *search, struct ledger *ledger, uint32_t queue,
+static bool take_unit(const struct orr_victim_search *search, struct taken *taken, uint32_t queue,
                       const int64_t unit[ORR_SHARE_KINDS], const bool involved[ORR_SHARE_KINDS])
 {
-    if (!may_take(search, ledger, queue)) {
+    if (!may_take(search, taken, queue)) {
         return false;
     }
     for (; queue != ORR_NONE; queue = search->session->shares[queue].parent) {
-        struct losses *losses = &ledger->queues[queue];
-        losses->touched = true;
+        struct queue_taken *from = &taken->queues[queue];
+        from->touched = true;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            losses->taken[kind] += unit[kind];
-            losses->involved[kind] = losses->involved[kind] || involved[kind];
+            from->amounts[kind] += unit[kind];
+            from->involved[kind] = from->involved[kind] || involved[kind];
         }
     }
     return true;
 }
 
 /* One job's losses: elastic tasks one by one, then the core as one unit. */
-static bool take_job(const struct orr_victim_search *search, struct ledger *ledger,
+static bool take_job(const struct orr_victim_search *search, struct taken *taken,
                      const struct loss *losses, uint32_t count, const bool *is_back)
 {
     const struct orr_session *session = search->session;
@@ -197,14 +197,14 @@ static bool take_job(const struct orr_victim_search *search, struct ledger *ledg
         int64_t unit[ORR_SHARE_KINDS] = {0};
         bool involved[ORR_SHARE_KINDS] = {false};
         add_loss(session, &losses[i], unit, involved);
-        if (!take_unit(search, ledger, queue, unit, involved)) {
+        if (!take_unit(search, taken, queue, unit, involved)) {
             return false;
         }
     }
-    return !has_core || take_unit(search, ledger, queue, core, core_involved);
+    return !has_core || take_unit(search, taken, queue, core, core_involved);
 }
 
-static bool take_all(const struct orr_victim_search *search, struct ledger *ledger,
+static bool take_all(const struct orr_victim_search *search, struct taken *taken,
                      const struct orr_victims *potential, const bool *is_back)
 {
     const struct orr_session *session = search->session;
@@ -217,7 +217,7 @@ static bool take_all(const struct orr_victim_search *search, struct ledger *ledg
                session->tasks[losses[end].task].job == session->tasks[losses[i].task].job) {
             end++;
         }
-        allowed = take_job(search, ledger, losses + i, end - i, is_back);
+        allowed = take_job(search, taken, losses + i, end - i, is_back);
     }
     orr_free(losses);
     return allowed;
@@ -238,21 +238,21 @@ static double saturation(double amount, double fair)
 
 /* A queue that would exceed its fair share must stay less saturated than the siblings it took from.
  */
-static bool outgrows(const struct orr_victim_search *search, const struct ledger *ledger,
+static bool outgrows(const struct orr_victim_search *search, const struct taken *taken,
                      uint32_t queue, uint32_t sibling)
 {
     const struct orr_session *session = search->session;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        if (!ledger->queues[sibling].involved[kind] && !ledger->asked[kind]) {
+        if (!taken->queues[sibling].involved[kind] && !taken->asked[kind]) {
             continue;
         }
         const double fair = session->shares[queue].resource[kind].fair_share;
         const double fair_sibling = session->shares[sibling].resource[kind].fair_share;
         const double own =
-            saturation(orr_demand_on(search->held[queue][kind] - ledger->queues[queue].taken[kind],
+            saturation(orr_demand_on(search->held[queue][kind] - taken->queues[queue].amounts[kind],
                                      &search->demand, kind),
                        fair);
-        const double other = saturation(remaining_of(search, ledger, sibling, kind), fair_sibling);
+        const double other = saturation(remaining_of(search, taken, sibling, kind), fair_sibling);
         if (own > 1 && fair_sibling > 0 && own * session->rules.saturation_multiplier >= other) {
             return true;
         }
@@ -260,15 +260,15 @@ static bool outgrows(const struct orr_victim_search *search, const struct ledger
     return false;
 }
 
-static bool stays_balanced(const struct orr_victim_search *search, const struct ledger *ledger)
+static bool stays_balanced(const struct orr_victim_search *search, const struct taken *taken)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (uint32_t s = 0; s < session->queue_count; s++) {
-            if (s != q && ledger->queues[s].touched &&
+            if (s != q && taken->queues[s].touched &&
                 session->shares[s].parent == session->shares[q].parent &&
-                outgrows(search, ledger, q, s)) {
+                outgrows(search, taken, q, s)) {
                 return false;
             }
         }
@@ -296,22 +296,21 @@ static void list_asked(const struct orr_victim_search *search, bool asked[ORR_SH
     asked[ORR_SHARE_GPU] = asked[ORR_SHARE_GPU] || search->demand.gpus_by_memory > 0;
 }
 
-static struct ledger open_ledger(const struct orr_victim_search *search)
+static struct taken open_taken(const struct orr_victim_search *search)
 {
-    struct ledger ledger = {.queues =
-                                orr_zalloc(search->session->queue_count, sizeof *ledger.queues)};
-    list_asked(search, ledger.asked);
-    return ledger;
+    struct taken taken = {.queues = orr_zalloc(search->session->queue_count, sizeof *taken.queues)};
+    list_asked(search, taken.asked);
+    return taken;
 }
 
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back,
                              bool units_alone)
 {
-    struct ledger ledger = open_ledger(search);
-    const bool allowed = take_all(search, &ledger, potential, is_back) &&
-                         (units_alone || stays_balanced(search, &ledger));
-    orr_free(ledger.queues);
+    struct taken taken = open_taken(search);
+    const bool allowed = take_all(search, &taken, potential, is_back) &&
+                         (units_alone || stays_balanced(search, &taken));
+    orr_free(taken.queues);
     return allowed;
 }
 
