@@ -27,12 +27,28 @@ static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 
 /* --- searches --- */
 
+/* Of consolidation the index knows them. */
+static void list_candidates(struct orr_victim_search *search)
+{
+    if (search->action != ORR_ACTION_CONSOLIDATION) {
+        orr_victim__find_candidates(search);
+        return;
+    }
+    (void)orr_victim_index_now(search->session);
+    const struct orr_contender_row *oldest = orr_victim_index_oldest(search->session, search->job);
+    search->candidates = orr_alloc(oldest->count + (size_t)1, sizeof *search->candidates);
+    search->candidate_count = oldest->count;
+    for (uint32_t c = 0; c < oldest->count; c++) {
+        search->candidates[c] = orr_jobview_whole(oldest->contenders[c].job);
+    }
+}
+
 /* How a search ends that a limit lets have no more than some of its tasks. SOLVED: that hangs on
  * whether it can have one, of which the filter passes while all of them do not pass. */
 static enum orr_outcome end_at_limit(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    orr_victim__find_candidates(search);
+    list_candidates(search);
     struct orr_victims all = orr_prune__list_candidate_tasks(search);
     const int64_t fitting = orr_victim__count_fitting(
         session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
@@ -67,22 +83,6 @@ static bool is_over_limit(struct orr_victim_search *search)
     }
     orr_victim__raise_outcome(search, outcome);
     return true;
-}
-
-/* Of consolidation the index knows them. */
-static void list_candidates(struct orr_victim_search *search)
-{
-    if (search->action != ORR_ACTION_CONSOLIDATION) {
-        orr_victim__find_candidates(search);
-        return;
-    }
-    (void)orr_victim_index_now(search->session);
-    const struct orr_contender_row *oldest = orr_victim_index_oldest(search->session, search->job);
-    search->candidates = orr_alloc(oldest->count + (size_t)1, sizeof *search->candidates);
-    search->candidate_count = oldest->count;
-    for (uint32_t c = 0; c < oldest->count; c++) {
-        search->candidates[c] = orr_jobview_whole(oldest->contenders[c].job);
-    }
 }
 
 static bool no_moves_help(struct orr_victim_search *search)

@@ -149,14 +149,18 @@ static bool try_node_local(struct orr_victim_search *search)
     }
     const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
     const struct orr_sjob *job = &session->jobs[last->job];
+    const struct orr_capacities *c = &search->capacities;
+    if (job->task_count == 1) { /* most have no more: nothing to list */
+        return last->node != ORR_NONE &&
+               try_nodes(search, c->at[last->node], c->at[last->node] + 1, ORR_NONE);
+    }
     uint32_t *nodes = orr_alloc(job->task_count, sizeof *nodes);
     const uint32_t count = list_nodes(session, job, nodes);
     bool solved = false;
     for (uint32_t i = 0; !solved && i < count; i++) {
         const bool again = i > 0 && nodes[i] == nodes[i - 1];
-        const uint32_t at = search->capacities.at[nodes[i]];
-        const bool bears = search->capacities.since[nodes[i]] > 0;
-        solved = !again && bears && try_nodes(search, at, at + 1, ORR_NONE);
+        const uint32_t at = c->at[nodes[i]];
+        solved = !again && c->since[nodes[i]] > 0 && try_nodes(search, at, at + 1, ORR_NONE);
     }
     orr_free(nodes);
     return solved;
