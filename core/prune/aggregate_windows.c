@@ -43,11 +43,7 @@ static uint32_t room_of(const struct orr_victim_search *search, uint32_t node)
 static void count(const struct orr_flat *f, struct orr_window *window,
                   const struct orr_contender *contender, uint32_t by)
 {
-    const uint32_t run = contender->run;
-    window->counts[run] += by;
-    window->some[run / 64] &= ~(UINT64_C(1) << run % 64);
-    window->some[run / 64] |= (uint64_t)(window->counts[run] > 0) << run % 64;
-    window->gpus[contender->leaf] += by * contender->gpus * contender->tasks;
+    window->counts[contender->run] += by;
     orr_histogram_add(&window->tasks, contender->gpus, by * contender->tasks);
     window->late += f->leaves[contender->leaf].served_first ? 0 : by;
 }
@@ -154,22 +150,13 @@ static void list(struct orr_victim_search *search, struct orr_window *window, ui
                  uint32_t to)
 {
     struct orr_flat *f = search->refuter.flat;
-    const uint32_t runs = f->contender_count; /* at most */
-    const uint32_t own = f->contenders[0].run;
-    if (window->counts == NULL) {
-        window->counts = orr_arena_take(f->arena, runs, sizeof *window->counts);
-        window->some = orr_arena_take(f->arena, runs / 64 + (size_t)1, sizeof *window->some);
-        window->gpus = orr_arena_take(f->arena, f->leaf_count, sizeof *window->gpus);
+    uint32_t *counts = window->counts;
+    if (counts == NULL) { /* of no more runs than there are contenders */
+        counts = orr_arena_take(f->arena, f->contender_count, sizeof *counts);
     }
-    memset(window->counts, 0, runs * sizeof *window->counts);
-    memset(window->some, 0, (runs / 64 + (size_t)1) * sizeof *window->some);
-    memset(window->gpus, 0, f->leaf_count * sizeof *window->gpus);
-    *window = (struct orr_window){.changes = f->windows->changes,
-                                  .counts = window->counts,
-                                  .some = window->some,
-                                  .gpus = window->gpus};
-    window->counts[own] = 1;
-    window->some[own / 64] = UINT64_C(1) << own % 64;
+    memset(counts, 0, f->contender_count * sizeof *counts);
+    *window = (struct orr_window){.changes = f->windows->changes, .counts = counts};
+    counts[f->contenders[0].run] = 1;
     for (uint32_t i = from; i < to; i++) {
         take_node(search, window, search->capacities.bearing[i]);
     }

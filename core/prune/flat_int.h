@@ -78,8 +78,6 @@ struct orr_leaf { /* a queue with contenders */
 struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nodes, gangs apart */
     uint64_t changes; /* of the state when it was brought up to date */
     uint32_t *counts; /* by run, the preemptor included */
-    uint64_t *some;   /* a bit for each run of which there are any */
-    uint32_t *gpus;   /* by leaf */
     uint32_t late;    /* those that may be served after the preemptor */
     struct orr_room_histogram rooms, tasks;
 };
@@ -118,7 +116,8 @@ struct orr_flat {
     uint32_t leaf_count;
     uint32_t
         compared_for; /* so many of the preemptor's tasks: what is known of leaves going first */
-    struct orr_demand *demands; /* ORR_FLAT_DEMANDS at most */
+    struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
+    struct orr_demand *demands;           /* ORR_FLAT_DEMANDS at most */
     uint32_t demand_count;
     /* by node: GPUs idle; idle or being released, before anything is tried; borrowed */
     const int32_t *idle, *whole;

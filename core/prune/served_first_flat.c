@@ -143,7 +143,6 @@ bool orr_flat__compare_leaves(struct orr_victim_search *search)
     struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     const uint32_t queue = session->jobs[search->job].queue;
-    struct orr_queue_rank preemptor;
     uint64_t demands = 0;
     if (f->compared_for == search->k) {
         return true;
@@ -155,10 +154,10 @@ bool orr_flat__compare_leaves(struct orr_victim_search *search)
         return false;
     }
     orr_flat__block(search, queue, session->queues[queue].allocated, &f->contenders[0].demand,
-                    demands, &preemptor);
+                    demands, &f->preemptor_rank);
     for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the leaf after the preemptor's */
         struct orr_leaf *leaf = &f->leaves[r + 1];
-        leaf->served_first = all_served_first(search, f->rows[r], leaf->queue, &preemptor);
+        leaf->served_first = all_served_first(search, f->rows[r], leaf->queue, &f->preemptor_rank);
     }
     f->compared_for = search->k;
     return true;

@@ -91,6 +91,29 @@ horizon: 5000s
 END
     agrees "$dir/demands"
 }
+case_cpu_decides() { # how queues stand, in a flat world: GPUs alone do not tell
+    awk -v OFS=, 'BEGIN {
+        print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind", "cpu_milli"
+        for (i = 1; i <= 40; i++) {
+            gpus = 2 ^ (5 * i % 4)
+            print "job " i, 20 * i, 4000 + 701 * i % 3000, 1, gpus, substr("abc", 1 + i % 3, 1), "training",
+                1000 * gpus * (1 + 5 * i % 6)
+        }
+    }' >"$dir/decides.csv"
+    cat >"$dir/decides.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 4, gpus: 8, cpu: 48, gpu_model: P100}}}
+queues:
+  a: {gpu: [unlimited, 1, unlimited], cpu: [96, 1, unlimited]}
+  b: {gpu: [unlimited, 1, unlimited], cpu: [60, 1, unlimited]}
+  c: {gpu: [unlimited, 1, unlimited], cpu: [36, 1, unlimited]}
+workload: [{name: decides, kind: training, trace: decides.csv}]
+policy: {name: kai}
+END
+    agrees "$dir/decides"
+    refutes aggregate
+}
 case_behind() { # who comes to wait behind a job changes nothing for it, in trees of queues either
     awk -v OFS=, 'BEGIN {
         print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind"
