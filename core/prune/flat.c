@@ -330,21 +330,12 @@ static uint32_t count_absent(const struct orr_victim_search *search, uint32_t in
     return count;
 }
 
-static bool same_demand(const struct orr_demand *a, const struct orr_demand *b)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        if (a->v[kind] != b->v[kind]) {
-            return false;
-        }
-    }
-    return a->gpus_by_memory >= b->gpus_by_memory && a->gpus_by_memory <= b->gpus_by_memory;
-}
-
 /* False: there are more distinct demands than can be told apart. */
 static bool add_demand(struct orr_flat *f, const struct orr_demand *demand, uint64_t *set)
 {
     uint32_t d = 0;
-    while (d < f->demand_count && !same_demand(&f->demands[d], demand)) {
+    while (d < f->demand_count && !(orr_demand_at_most(&f->demands[d], demand) &&
+                                    orr_demand_at_most(demand, &f->demands[d]))) {
         d++;
     }
     if (d == ORR_FLAT_DEMANDS) {
@@ -357,50 +348,26 @@ static bool add_demand(struct orr_flat *f, const struct orr_demand *demand, uint
     return true;
 }
 
-/* The first of the contenders in line from `at` on that comes after the lane's job `item`. */
-static uint32_t first_after(const struct orr_victim_search *search, const struct orr_lane *lane,
-                            uint32_t item, const struct orr_contender_line *contenders, uint32_t at)
-{
-    uint32_t low = at;
-    for (uint32_t high = contenders->count; low < high;) {
-        const uint32_t middle = low + (high - low) / 2;
-        const struct orr_contender_key contender = orr_flat__contender_key(
-            search->refuter.flat, &contenders->contenders[contenders->line[middle]]);
-        const int against = lane_against(search->session, lane, contender);
-        const struct orr_sjob *job = &search->session->jobs[contender.job];
-        if (against != 0 ? against < 0 : is_older(&lane->items[lane->first + item], job)) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
 bool orr_flat__demands(struct orr_victim_search *search,
                        const struct orr_contender_line *contenders, uint64_t *sets)
 {
-    const struct orr_backlog *backlog = search->session->backlog;
-    const struct orr_backlog_leaf *leaf =
-        &backlog
-             ->leaves[search->session->jobs[contenders->contenders[contenders->line[0]].job].queue];
+    struct orr_flat *f = search->refuter.flat;
+    const struct orr_session *session = search->session;
+    const struct orr_backlog *backlog = session->backlog;
+    const struct orr_contender *first = &contenders->contenders[contenders->line[0]];
+    const struct orr_backlog_leaf *leaf = &backlog->leaves[session->jobs[first->job].queue];
     for (uint32_t i = 0; i < leaf->count; i++) {
         const struct orr_lane *lane = &backlog->lanes[leaf->lanes[i]];
         uint32_t from = 0;
-        uint32_t at = 0;
-        while (from < lane->end - lane->first &&
-               (at = first_after(search, lane, from, contenders, at)) < contenders->count) {
-            const struct orr_contender_key contender = orr_flat__contender_key(
-                search->refuter.flat, &contenders->contenders[contenders->line[at]]);
-            const uint32_t to =
-                orr_flat__count_before(search->session, leaf->lanes[i], contender, from);
+        for (uint32_t at = 0; at < contenders->count && from < lane->end - lane->first; at++) {
+            const struct orr_contender_key contender =
+                orr_flat__contender_key(f, &contenders->contenders[contenders->line[at]]);
+            const uint32_t to = orr_flat__count_before(session, leaf->lanes[i], contender, from);
             if (to - from > count_absent(search, leaf->lanes[i], from, to) &&
-                !add_demand(search->refuter.flat, &backlog->classes[lane->of_class].demand,
-                            &sets[at])) {
+                !add_demand(f, &backlog->classes[lane->of_class].demand, &sets[at])) {
                 return false;
             }
             from = to;
-            at++;
         }
     }
     return true;
@@ -415,32 +382,18 @@ static void stand(const struct orr_session *session, uint32_t queue, const int64
     orr_queue_rank_of(session, &who, out);
 }
 
-/* A rank only gets worse with what a job asks: of demands that are no more than another one
- * nothing need be worked out. */
+/* A rank only gets worse with what a job asks: of demands that are no more than the job's nothing
+ * need be worked out. */
 void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
                      const struct orr_demand *job, uint64_t waiting, struct orr_queue_rank *worst)
 {
-    const struct orr_session *session = search->session;
     const struct orr_demand *demands = search->refuter.flat->demands;
-    const struct orr_demand *most = job;
-    for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
-        const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
-        most = orr_demand_at_most(most, one) ? one : most;
-    }
-    stand(session, queue, held, most, worst);
-    if (waiting == 0) {
-        return;
-    }
-    if (!orr_demand_at_most(job, most)) {
-        struct orr_queue_rank own;
-        stand(session, queue, held, job, &own);
-        orr_queue_take_worse(worst, &own);
-    }
-    for (uint64_t bits = waiting; bits != 0; bits &= bits - 1) {
-        const struct orr_demand *one = &demands[__builtin_ctzll(bits)];
-        if (!orr_demand_at_most(one, most)) {
+    stand(search->session, queue, held, job, worst);
+    for (; waiting != 0; waiting &= waiting - 1) {
+        const struct orr_demand *one = &demands[__builtin_ctzll(waiting)];
+        if (!orr_demand_at_most(one, job)) {
             struct orr_queue_rank other;
-            stand(session, queue, held, one, &other);
+            stand(search->session, queue, held, one, &other);
             orr_queue_take_worse(worst, &other);
         }
     }
