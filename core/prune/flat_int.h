@@ -176,7 +176,6 @@ struct orr_victim_index {
     uint32_t odd_nodes;    /* GPUs do not tell what room they have */
     uint32_t uneven_nodes; /* nor where pods of whole GPUs go */
     bool *is_odd, *is_uneven;
-    int32_t *more; /* by node: scratch of served_first_flat.c, all 0 between */
     uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
     int64_t (*gained)[ORR_PLACE_KINDS];      /* by node: scratch, all 0 between */
     uint32_t *gained_on, *gained_at;         /* nodes that are in use of it; where in there */

@@ -97,43 +97,24 @@ bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *s
             f->most_idle < (int32_t)small);
 }
 
-static void clear_more(struct orr_victim_index *all, const struct orr_session *session,
-                       const struct orr_contender_row *row)
+/* With all victims together some node would pass KAI's filter of idle GPUs for a task of the
+ * preemptor. */
+static bool accumulate_enough(const struct orr_victim_search *search)
 {
-    for (uint32_t s = 0; s < row->count; s++) {
-        const struct orr_contender *contender = &row->contenders[s];
-        for (uint32_t t = 0; t < contender->tasks; t++) {
-            all->more[orr_flat__node(session, contender, t)] = 0;
-        }
-    }
-}
-
-/* With all victims together some node would pass KAI's filter of idle GPUs for a task of so many
- * GPUs. */
-static bool accumulate_enough(struct orr_victim_index *all, const struct orr_session *session,
-                              const struct orr_contender_row *const *rows, uint32_t row_count,
-                              uint32_t enough)
-{
-    uint32_t set = all->by_whole.some;
-    for (uint32_t r = 0; r < row_count; r++) {
-        set |= rows[r]->sizes.set; /* a node has at least the room of what runs on it */
-    }
-    if (enough <= ORR_COUNTED_GPUS && set >> enough != 0) {
-        return true;
-    }
-    bool found = false;
-    for (uint32_t r = 0; r < row_count && !found; r++) {
-        for (uint32_t s = 0; s < rows[r]->count && !found; s++) {
-            const struct orr_contender *contender = &rows[r]->contenders[s];
+    const struct orr_session *session = search->session;
+    const struct orr_flat *f = search->refuter.flat;
+    const uint32_t enough = f->contenders[0].gpus;
+    uint32_t *more = orr_arena_alloc(f->arena, session->node_count, sizeof *more); /* by node */
+    bool found = enough <= ORR_COUNTED_GPUS && session->victim_index->by_whole.some >> enough != 0;
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        for (uint32_t s = 0; s < f->rows[r]->count && !found; s++) {
+            const struct orr_contender *contender = &f->rows[r]->contenders[s];
             for (uint32_t t = 0; t < contender->tasks; t++) {
                 const uint32_t node = orr_flat__node(session, contender, t);
-                all->more[node] += (int32_t)orr_flat__gpus(session, contender, t);
-                found = found || all->whole[node] + all->more[node] >= (int32_t)enough;
+                more[node] += orr_flat__gpus(session, contender, t);
+                found = found || (uint32_t)f->whole[node] + more[node] >= enough;
             }
         }
-    }
-    for (uint32_t r = 0; r < row_count; r++) {
-        clear_more(all, session, rows[r]);
     }
     return found;
 }
@@ -188,10 +169,7 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 
 bool orr_flat__refute_search(struct orr_victim_search *search)
 {
-    struct orr_session *session = search->session;
-    const struct orr_flat *f = search->refuter.flat;
-    if (!accumulate_enough(session->victim_index, session, f->rows, f->row_count,
-                           f->contenders[0].gpus)) {
+    if (!accumulate_enough(search)) {
         orr_victim__raise_outcome(search, ORR_OUTCOME_FILTERED);
         return true;
     }

@@ -20,7 +20,6 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->idle);
     orr_free(all->content);
     orr_free(all->gpu_content);
-    orr_free(all->more);
     orr_free(all->whole);
     orr_free(all->refuted_asks);
     orr_free(all->gained);
@@ -103,7 +102,6 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->idle = orr_zalloc(session->node_count, sizeof *all->idle);
     all->content = orr_zalloc(session->node_count, sizeof *all->content);
     all->gpu_content = orr_zalloc(session->node_count, sizeof *all->gpu_content);
-    all->more = orr_zalloc(session->node_count, sizeof *all->more);
     all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
     all->gained = orr_zalloc(session->node_count, sizeof *all->gained);
     all->is_uneven = orr_zalloc(session->node_count, sizeof *all->is_uneven);
