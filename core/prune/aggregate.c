@@ -15,10 +15,10 @@
 
 static bool same_run(const struct orr_flat *f, uint32_t place)
 {
-    const struct orr_contender *a = &f->contenders[f->line[place - 1]];
-    const struct orr_contender *b = &f->contenders[f->line[place]];
-    return f->between[place] == 0 && a->leaf == b->leaf && a != f->contenders &&
-           b != f->contenders && a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus;
+    const struct orr_contender *a = &f->contenders[place - 1];
+    const struct orr_contender *b = &f->contenders[place];
+    return f->between[place] == 0 && a->leaf == b->leaf && a != f->own && b != f->own &&
+           a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus;
 }
 
 /* The most GPUs that one of the demands asks. */
@@ -35,9 +35,9 @@ static uint32_t most_gpus(const struct orr_flat *f, uint64_t demands)
 /* That begins at a place in line. */
 static struct run make_run(const struct orr_flat *f, uint32_t place)
 {
-    const struct orr_contender *contender = &f->contenders[f->line[place]];
-    struct run run = {.contender = f->line[place], .leaf = contender->leaf, .gpus = 1};
-    if (contender != f->contenders) {
+    const struct orr_contender *contender = &f->contenders[place];
+    struct run run = {.contender = place, .leaf = contender->leaf, .gpus = 1};
+    if (contender != f->own) {
         run.gpus = contender->gpus * contender->tasks;
         run.waiting = most_gpus(f, f->between[place]);
         run.light = contender->gpus == 1 || (int32_t)contender->gpus == f->largest_node;
@@ -58,7 +58,7 @@ struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
         if (p == 0 || !same_run(f, p)) {
             aggregate->runs[aggregate->run_count++] = make_run(f, p);
         }
-        f->contenders[f->line[p]].run = aggregate->run_count - 1;
+        f->contenders[p].run = aggregate->run_count - 1;
     }
     return aggregate;
 }
@@ -67,8 +67,8 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
-    aggregate->usable = f->whole_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0 &&
-                        !f->contenders[0].unlike;
+    aggregate->usable =
+        f->whole_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0 && !f->own->unlike;
     for (uint32_t t = 0; t < f->leaf_count; t++) {
         aggregate->usable = aggregate->usable && !f->leaves[t].limited;
     }
@@ -106,7 +106,7 @@ static void open_service(struct orr_aggregate *aggregate, uint32_t leaf,
 static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *taken)
 {
     struct orr_aggregate *aggregate = f->aggregate;
-    const uint32_t left_out = taken->window->late == 0 ? f->contenders[0].run : ORR_NONE;
+    const uint32_t left_out = taken->window->late == 0 ? f->own->run : ORR_NONE;
     struct stretch *stretch = aggregate->stretches;
     uint64_t fingerprint = fingerprint_rooms(taken->rooms);
     uint32_t waiting = 0;
@@ -155,7 +155,7 @@ static bool serve_or_recall(const struct orr_victim_search *search, const struct
 static bool may_leave_place(struct orr_victim_search *search, const struct orr_taken *taken)
 {
     const struct orr_flat *f = search->refuter.flat;
-    const struct orr_contender *own = f->contenders;
+    const struct orr_contender *own = f->own;
     const bool one_node = taken->to == taken->from + 1 && !taken->sizes.gangs;
     if (f->over_quota ||
         (taken->window->late == 0 &&

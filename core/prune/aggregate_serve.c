@@ -108,7 +108,7 @@ static bool place_light(struct serving *serving, uint32_t largest_node)
 bool orr_aggregate__serve(const struct orr_victim_search *search, const struct orr_taken *taken)
 {
     const struct orr_flat *f = search->refuter.flat;
-    const struct orr_contender *own = f->contenders;
+    const struct orr_contender *own = f->own;
     const uint32_t largest = (uint32_t)f->largest_node;
     struct serving serving = {.session = search->session,
                               .rooms = *taken->rooms,

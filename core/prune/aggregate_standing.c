@@ -88,8 +88,8 @@ static bool gpus_tell(const struct orr_victim_search *search, uint32_t leaf, int
     weigh(session, queue, parts);
     memcpy(stays, held, ORR_SHARE_KINDS * sizeof *stays);
     for (uint32_t p = f->leaves[leaf].first;
-         p < f->contender_count && f->contenders[f->line[p]].leaf == leaf; p++) {
-        const struct orr_demand *demand = &f->contenders[f->line[p]].demand;
+         p < f->contender_count && f->contenders[p].leaf == leaf; p++) {
+        const struct orr_demand *demand = &f->contenders[p].demand;
         tell = tell && are_mostly_gpus(demand->v, parts);
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             stays[kind] -= demand->v[kind];
@@ -161,9 +161,9 @@ static bool open_leaves(const struct orr_victim_search *search)
     for (uint32_t t = 0; t < f->leaf_count && tell; t++) {
         const uint32_t next = f->leaves[t].first + 1;
         f->aggregate->services[t].before = count_before(search, t);
-        f->aggregate->services[t].is_own = t == f->contenders[0].leaf;
+        f->aggregate->services[t].is_own = t == f->own->leaf;
         tell = f->aggregate->services[t].is_own
-                   ? next == f->contender_count || f->contenders[f->line[next]].leaf != t
+                   ? next == f->contender_count || f->contenders[next].leaf != t
                    : open_leaf(search, t);
     }
     return tell;
@@ -205,7 +205,7 @@ bool orr_aggregate__open(const struct orr_victim_search *search)
         aggregate->tells = open_leaves(search);
     }
     if (aggregate->tells && aggregate->opened_for != search->k) {
-        open_own(aggregate, &aggregate->services[f->contenders[0].leaf], &f->preemptor_rank);
+        open_own(aggregate, &aggregate->services[f->own->leaf], &f->preemptor_rank);
         open_runs(f);
     }
     aggregate->opened_for = search->k;

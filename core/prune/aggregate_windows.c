@@ -156,7 +156,7 @@ static void list(struct orr_victim_search *search, struct orr_window *window, ui
     }
     memset(counts, 0, f->contender_count * sizeof *counts);
     *window = (struct orr_window){.changes = f->windows->changes, .counts = counts};
-    counts[f->contenders[0].run] = 1;
+    counts[f->own->run] = 1;
     for (uint32_t i = from; i < to; i++) {
         take_node(search, window, search->capacities.bearing[i]);
     }

@@ -9,8 +9,8 @@
 #include <orrery/core/gpu_counts.h>
 
 struct orr_flat_run {
-    uint64_t *is_chosen; /* by place in line, a bit each */
-    uint32_t *chosen;    /* places in line, ascending */
+    uint64_t *is_chosen; /* by contender, a bit each */
+    uint32_t *chosen;    /* contenders, ascending */
     uint32_t chosen_count;
     uint32_t contender_words;
     uint32_t *feasible; /* nodes that are open to the preemptor in any scenario, with room */
@@ -22,71 +22,6 @@ struct orr_flat_run {
     bool *is_back; /* by task of a victim: it found a place; all false between */
 };
 
-/* --- contenders in line --- */
-
-struct lining {
-    const struct orr_session *session;
-    const struct orr_contender *contenders;
-    const struct orr_order_entry *entries; /* by contender */
-};
-
-static int by_leaf(const void *a, const void *b, void *context)
-{
-    const struct lining *lining = context;
-    const uint32_t l = *(const uint32_t *)a;
-    const uint32_t r = *(const uint32_t *)b;
-    if (lining->contenders[l].leaf != lining->contenders[r].leaf) {
-        return lining->contenders[l].leaf < lining->contenders[r].leaf ? -1 : 1;
-    }
-    return orr_order_compare_jobs(lining->session, &lining->entries[l], &lining->entries[r]);
-}
-
-static void sort_line(const struct orr_victim_search *search)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    struct orr_order_entry *entries = orr_alloc(f->contender_count, sizeof *entries);
-    const struct lining lining = {search->session, f->contenders, entries};
-    for (uint32_t s = 0; s < f->contender_count; s++) {
-        entries[s] = orr_flat__entry(search, &f->contenders[s]);
-    }
-    orr_sort(f->line, f->contender_count, sizeof *f->line, by_leaf, &lining);
-    orr_free(entries);
-}
-
-static bool line_up(struct orr_victim_search *search)
-{
-    struct orr_flat *f = search->refuter.flat;
-    orr_flat__contender_victims(search);
-    f->line = orr_arena_take(f->arena, f->contender_count, sizeof *f->line);
-    f->place = orr_arena_take(f->arena, f->contender_count, sizeof *f->place);
-    f->between = orr_arena_alloc(f->arena, f->contender_count, sizeof *f->between);
-    f->waits = orr_arena_take(f->arena, f->contender_count, sizeof *f->waits);
-    for (uint32_t s = 0; s < f->contender_count; s++) {
-        f->line[s] = s;
-    }
-    if (search->action != ORR_ACTION_RECLAIM) { /* whose victims come queue by queue, in order */
-        sort_line(search);
-    }
-    for (uint32_t first = 0, p = 0; p < f->contender_count; p++) {
-        const uint32_t leaf = f->contenders[f->line[p]].leaf;
-        f->place[f->line[p]] = p;
-        if (p + 1 == f->contender_count || f->contenders[f->line[p + 1]].leaf != leaf) {
-            const struct orr_contender_line contenders = {f->contenders, &f->line[first],
-                                                          p + 1 - first};
-            f->leaves[leaf].first = first;
-            if (!orr_flat__demands(search, &contenders, &f->between[first])) {
-                return false;
-            }
-            first = p + 1;
-        }
-    }
-    for (uint32_t p = 0, waits = 0; p < f->contender_count; p++) {
-        waits = f->between[p] != 0 ? p + 1 : waits;
-        f->waits[p] = waits;
-    }
-    return true;
-}
-
 /* The possible victims in their order, as they stand in line: the last of a leaf is its first
  * victim. */
 static void prepare_order(struct orr_victim_search *search)
@@ -95,8 +30,8 @@ static void prepare_order(struct orr_victim_search *search)
     search->prepared = orr_arena_take(f->arena, f->contender_count, sizeof *search->prepared);
     search->prepared_count = 0;
     for (uint32_t p = f->contender_count; p-- > 0;) {
-        const struct orr_contender *contender = &f->contenders[f->line[p]];
-        if (contender == f->contenders) {
+        const struct orr_contender *contender = &f->contenders[p];
+        if (contender == f->own) {
             continue;
         }
         struct orr_order_entry *entry = &search->prepared[search->prepared_count++];
@@ -141,8 +76,8 @@ void orr_flat__start_probe(struct orr_victim_search *search)
     if (f == NULL) {
         return;
     }
-    if (f->line == NULL) {
-        if (!line_up(search)) {
+    if (f->contenders == NULL) {
+        if (!orr_flat__line_up(search)) {
             give_up(search);
             return;
         }
@@ -152,10 +87,10 @@ void orr_flat__start_probe(struct orr_victim_search *search)
         prepare_order(search);
     }
     struct orr_flat_run *r = f->dry_run;
-    f->contenders[0].tasks = search->k;
-    f->contenders[0].unlike =
-        orr_flat__contender(session, search->job, f->contenders[0].first_task, search->k).unlike;
-    f->contenders[0].demand = search->demand;
+    f->own->tasks = search->k;
+    f->own->unlike =
+        orr_flat__contender(session, search->job, f->own->first_task, search->k).unlike;
+    f->own->demand = search->demand;
     if (!orr_flat__compare_leaves(search)) {
         give_up(search);
         return;
@@ -182,16 +117,16 @@ static bool place_all(struct orr_flat_run *r, const struct orr_contender *conten
 
 /* --- setting the scene --- */
 
-static void choose_place(struct orr_flat_run *r, uint32_t place)
+static void choose_one(struct orr_flat_run *r, uint32_t contender)
 {
-    r->is_chosen[place / 64] |= UINT64_C(1) << (place & 63u);
+    r->is_chosen[contender / 64] |= UINT64_C(1) << (contender & 63u);
 }
 
 static void choose(const struct orr_victim_search *search, const struct orr_victims *victims)
 {
     const struct orr_flat *f = search->refuter.flat;
     for (uint32_t i = 0; i < victims->count; i++) {
-        choose_place(f->dry_run, f->place[f->contender_of_job[victims->items[i].job]]);
+        choose_one(f->dry_run, f->contender_of_job[victims->items[i].job]);
     }
 }
 
@@ -214,7 +149,7 @@ static void open_leaves(const struct orr_victim_search *search)
     struct orr_flat_run *r = f->dry_run;
     r->active_count = 0;
     for (uint32_t i = 0; i < r->chosen_count; i++) {
-        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
+        const struct orr_contender *contender = &f->contenders[r->chosen[i]];
         struct orr_leaf *leaf = &f->leaves[contender->leaf];
         if (r->active_count == 0 || r->active[r->active_count - 1] != contender->leaf) {
             r->active[r->active_count++] = contender->leaf;
@@ -223,7 +158,7 @@ static void open_leaves(const struct orr_victim_search *search)
             memcpy(leaf->held, search->session->queues[leaf->queue].allocated, sizeof leaf->held);
         }
         leaf->end = i + 1;
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS && contender != f->contenders; kind++) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS && contender != f->own; kind++) {
             leaf->held[kind] -= contender->demand.v[kind];
         }
     }
@@ -237,8 +172,8 @@ static void open_nodes(const struct orr_victim_search *search)
         orr_gpu_counts_open(r->counts, r->feasible[i]);
     }
     for (uint32_t i = 0; i < r->chosen_count; i++) {
-        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
-        for (uint32_t t = 0; t < contender->tasks && contender != f->contenders; t++) {
+        const struct orr_contender *contender = &f->contenders[r->chosen[i]];
+        for (uint32_t t = 0; t < contender->tasks && contender != f->own; t++) {
             orr_gpu_counts_evict(r->counts, contender->first_task + t);
         }
     }
@@ -250,12 +185,11 @@ static void open_nodes(const struct orr_victim_search *search)
 static void next_block(const struct orr_victim_search *search, struct orr_leaf *leaf)
 {
     const struct orr_flat *f = search->refuter.flat;
-    const uint32_t place = f->dry_run->chosen[leaf->at];
+    const uint32_t contender = f->dry_run->chosen[leaf->at];
     uint64_t waiting = 0;
-    for (uint32_t p = leaf->passed; p < f->waits[place]; p++) {
-        waiting |= f->between[p];
+    for (; leaf->passed <= contender; leaf->passed++) {
+        waiting |= f->between[leaf->passed];
     }
-    leaf->passed = place + 1;
     leaf->ranked = false;
     leaf->waiting = waiting;
 }
@@ -265,7 +199,7 @@ static const struct orr_queue_rank *rank_of(const struct orr_victim_search *sear
 {
     const struct orr_flat *f = search->refuter.flat;
     if (!leaf->ranked) {
-        const uint32_t contender = f->line[f->dry_run->chosen[leaf->at]];
+        const uint32_t contender = f->dry_run->chosen[leaf->at];
         orr_flat__block(search, leaf->queue, leaf->held, &f->contenders[contender].demand,
                         leaf->waiting, &leaf->worst);
         leaf->ranked = true;
@@ -333,8 +267,8 @@ static enum orr_outcome serve(const struct orr_victim_search *search,
     while (r->active_count > 0) {
         const uint32_t next = next_leaf(search);
         struct orr_leaf *leaf = &f->leaves[r->active[next]];
-        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[leaf->at]]];
-        const bool is_preemptor = contender == f->contenders;
+        const struct orr_contender *contender = &f->contenders[r->chosen[leaf->at]];
+        const bool is_preemptor = contender == f->own;
         const bool fits = !over_limit(session, leaf, &contender->demand) &&
                           !(is_preemptor && f->over_quota) && place_all(r, contender);
         if (!fits && is_preemptor) {
@@ -369,7 +303,7 @@ static void close_scenario(const struct orr_flat *f)
 {
     const struct orr_flat_run *r = f->dry_run;
     for (uint32_t i = 0; i < r->chosen_count; i++) {
-        const struct orr_contender *contender = &f->contenders[f->line[r->chosen[i]]];
+        const struct orr_contender *contender = &f->contenders[r->chosen[i]];
         memset(&r->is_back[contender->first_task], false, contender->tasks);
     }
     orr_gpu_counts_close(r->counts);
@@ -383,7 +317,7 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
     }
     choose(search, potential);
     choose(search, &search->recorded);
-    choose_place(f->dry_run, f->place[0]);
+    choose_one(f->dry_run, (uint32_t)(f->own - f->contenders));
     list_chosen(f);
     open_leaves(search);
     open_nodes(search);

@@ -58,7 +58,7 @@ static void hash_inner_queue(uint64_t *hash, struct orr_session *session, uint32
 /* Who waits in the queue and is served before the contender; the preemptor itself waits like
  * others. */
 static void hash_waiting_before(uint64_t *hash, const struct orr_victim_search *search,
-                                uint32_t queue, struct orr_contender_key contender)
+                                uint32_t queue, const struct orr_contender *contender)
 {
     const struct orr_session *session = search->session;
     const struct orr_backlog *backlog = session->backlog;
@@ -93,8 +93,7 @@ static void hash_flat_queue(uint64_t *hash, const struct orr_victim_search *sear
         in->waiting_at = generation;
         if (in->row.count > 0) {
             const struct orr_contender *last = &in->row.contenders[in->row.count - 1];
-            hash_waiting_before(&in->waiting, search, queue,
-                                orr_flat__contender_key(search->refuter.flat, last));
+            hash_waiting_before(&in->waiting, search, queue, last);
         }
     }
     orr_fingerprint_word(hash, in->fingerprint + queue);
@@ -124,9 +123,7 @@ static uint64_t hash_flat_world(const struct orr_victim_search *search)
     orr_fingerprint_word(&hash, session->victim_index->gpu_content_fingerprint);
     orr_victim__hash_totals(&hash, session);
     orr_fingerprint_word(&hash, orr_victim_index_fingerprint_of(session, own));
-    hash_waiting_before(
-        &hash, search, own,
-        orr_flat__contender_key(search->refuter.flat, search->refuter.flat->contenders));
+    hash_waiting_before(&hash, search, own, search->refuter.flat->own);
     for (uint32_t i = 0; i < search->queue_count; i++) {
         hash_flat_queue(&hash, search, search->queues[i]);
         if (timed) {

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include <orrery/base/sort.h>
+
 /* --- is the world flat? --- */
 
 bool orr_flat__is_preemptor(const struct orr_victim_search *search)
@@ -202,82 +204,29 @@ void orr_victim__open_flat(struct orr_victim_search *search)
     f->leaves = orr_arena_take(f->arena, search->queue_count + (size_t)1, sizeof *f->leaves);
     f->demands = orr_arena_take(f->arena, ORR_FLAT_DEMANDS, sizeof *f->demands);
     f->rows = orr_arena_take(f->arena, search->queue_count, sizeof *f->rows);
-    f->elastic_state = orr_jobview_elastic_state(session, search->view);
-    f->contenders = orr_arena_take(f->arena, 1, sizeof *f->contenders);
-    f->contenders[0] = orr_flat__contender(session, search->job, search->tasks.tasks[0], 1);
-    f->contenders[0].leaf = leaf_of(f, search, session->jobs[search->job].queue);
-    if (f->contenders[0].leaf == ORR_NONE || !list_absent(search) || !are_siblings(f, session) ||
+    f->own = orr_arena_take(f->arena, 1, sizeof *f->own);
+    *f->own = orr_flat__contender(session, search->job, search->tasks.tasks[0], 1);
+    f->own->elastic_state = (int8_t)orr_jobview_elastic_state(session, search->view);
+    f->own->leaf = leaf_of(f, search, session->jobs[search->job].queue);
+    if (f->own->leaf == ORR_NONE || !list_absent(search) || !are_siblings(f, session) ||
         !list_rows(search)) {
         search->refuter.flat = NULL;
     }
 }
 
-void orr_flat__contender_victims(struct orr_victim_search *search)
-{
-    struct orr_flat *f = search->refuter.flat;
-    const struct orr_session *session = search->session;
-    struct orr_contender *contenders =
-        orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *contenders);
-    f->contender_of_job = orr_arena_take(f->arena, session->job_count, sizeof *f->contender_of_job);
-    contenders[0] = f->contenders[0];
-    f->contenders = contenders;
-    f->contender_count = 1;
-    f->contender_of_job[search->job] = 0;
-    for (uint32_t r = 0; r < f->row_count; r++) {
-        const struct orr_contender_row *row = f->rows[r];
-        memcpy(&contenders[f->contender_count], row->contenders, row->count * sizeof *contenders);
-        uint32_t leaf = f->contenders[0].leaf;
-        for (uint32_t s = 0; s < row->count; s++) {
-            const uint32_t job = row->contenders[s].job;
-            if (f->leaves[leaf].queue != session->jobs[job].queue) {
-                leaf = leaf_of(f, search, session->jobs[job].queue);
-            }
-            contenders[f->contender_count].leaf = leaf;
-            f->contender_of_job[job] = f->contender_count++;
-        }
-    }
-}
-
 /* --- the jobs that wait between contenders --- */
-
-struct orr_order_entry orr_flat__victim(const struct orr_contender *contender)
-{
-    return (struct orr_order_entry){.view = orr_jobview_whole(contender->job),
-                                    .elastic_state = -1,
-                                    .demand = contender->demand};
-}
-
-bool orr_flat__is_before(const struct orr_session *session, const struct orr_contender *a,
-                         const struct orr_contender *b)
-{
-    const struct orr_order_entry one = orr_flat__victim(a);
-    const struct orr_order_entry other = orr_flat__victim(b);
-    return orr_order_compare_jobs(session, &one, &other) < 0;
-}
-
-struct orr_order_entry orr_flat__entry(const struct orr_victim_search *search,
-                                       const struct orr_contender *contender)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    struct orr_order_entry entry = orr_flat__victim(contender);
-    if (contender == f->contenders) {
-        entry.view = search->view;
-        entry.elastic_state = f->elastic_state;
-    }
-    return entry;
-}
 
 /* Negative: all that wait in the lane are served before the contender, positive: none, 0: by age.
  */
 static int lane_against(const struct orr_session *session, const struct orr_lane *lane,
-                        struct orr_contender_key contender)
+                        const struct orr_contender *contender)
 {
-    const struct orr_sjob *job = &session->jobs[contender.job];
+    const struct orr_sjob *job = &session->jobs[contender->job];
     const int waiting = session->backlog->classes[lane->of_class].elastic_state;
     if (session->rules.priority && lane->priority != job->priority) {
         return lane->priority > job->priority ? -1 : 1;
     }
-    return session->rules.elastic ? waiting - contender.elastic_state : 0;
+    return session->rules.elastic ? waiting - contender->elastic_state : 0;
 }
 
 static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *job)
@@ -287,10 +236,10 @@ static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *jo
 }
 
 uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t index,
-                                struct orr_contender_key contender, uint32_t from)
+                                const struct orr_contender *contender, uint32_t from)
 {
     const struct orr_lane *lane = &session->backlog->lanes[index];
-    const struct orr_sjob *job = &session->jobs[contender.job];
+    const struct orr_sjob *job = &session->jobs[contender->job];
     const uint32_t all = lane->end - lane->first;
     const int against = lane_against(session, lane, contender);
     const struct orr_lane_item *items = lane->items + lane->first;
@@ -348,29 +297,92 @@ static bool add_demand(struct orr_flat *f, const struct orr_demand *demand, uint
     return true;
 }
 
-bool orr_flat__demands(struct orr_victim_search *search,
-                       const struct orr_contender_line *contenders, uint64_t *sets)
+bool orr_flat__demands(struct orr_victim_search *search, const struct orr_contender *contenders,
+                       uint32_t count, uint64_t *sets)
 {
     struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     const struct orr_backlog *backlog = session->backlog;
-    const struct orr_contender *first = &contenders->contenders[contenders->line[0]];
-    const struct orr_backlog_leaf *leaf = &backlog->leaves[session->jobs[first->job].queue];
+    const struct orr_backlog_leaf *leaf = &backlog->leaves[session->jobs[contenders->job].queue];
     for (uint32_t i = 0; i < leaf->count; i++) {
         const struct orr_lane *lane = &backlog->lanes[leaf->lanes[i]];
         uint32_t from = 0;
-        for (uint32_t at = 0; at < contenders->count && from < lane->end - lane->first; at++) {
-            const struct orr_contender_key contender =
-                orr_flat__contender_key(f, &contenders->contenders[contenders->line[at]]);
-            const uint32_t to = orr_flat__count_before(session, leaf->lanes[i], contender, from);
+        for (uint32_t c = 0; c < count && from < lane->end - lane->first; c++) {
+            const uint32_t to =
+                orr_flat__count_before(session, leaf->lanes[i], &contenders[c], from);
             if (to - from > count_absent(search, leaf->lanes[i], from, to) &&
-                !add_demand(f, &backlog->classes[lane->of_class].demand, &sets[at])) {
+                !add_demand(f, &backlog->classes[lane->of_class].demand, &sets[c])) {
                 return false;
             }
             from = to;
         }
     }
     return true;
+}
+
+/* --- contenders in line --- */
+
+bool orr_flat__is_before(const struct orr_session *session, const struct orr_contender *a,
+                         const struct orr_contender *b)
+{
+    const struct orr_order_entry one = {.view.job = a->job, .elastic_state = a->elastic_state};
+    const struct orr_order_entry other = {.view.job = b->job, .elastic_state = b->elastic_state};
+    return orr_order_compare_jobs(session, &one, &other) < 0;
+}
+
+static int by_leaf(const void *a, const void *b, void *context)
+{
+    const struct orr_contender *l = a;
+    const struct orr_contender *r = b;
+    if (l->leaf != r->leaf) {
+        return l->leaf < r->leaf ? -1 : 1;
+    }
+    return orr_flat__is_before(context, r, l) - orr_flat__is_before(context, l, r);
+}
+
+static void list_contenders(struct orr_victim_search *search)
+{
+    struct orr_flat *f = search->refuter.flat;
+    const struct orr_session *session = search->session;
+    f->contenders =
+        orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *f->contenders);
+    f->contenders[f->contender_count++] = *f->own;
+    for (uint32_t r = 0, leaf = f->own->leaf; r < f->row_count; r++) {
+        const struct orr_contender_row *row = f->rows[r];
+        struct orr_contender *victims = &f->contenders[f->contender_count];
+        memcpy(victims, row->contenders, row->count * sizeof *victims);
+        f->contender_count += row->count;
+        for (uint32_t s = 0; s < row->count; s++) {
+            const uint32_t queue = session->jobs[victims[s].job].queue;
+            leaf = f->leaves[leaf].queue == queue ? leaf : leaf_of(f, search, queue);
+            victims[s].leaf = leaf;
+        }
+    }
+    if (search->action != ORR_ACTION_RECLAIM) { /* whose victims come queue by queue, in order */
+        orr_sort(f->contenders, f->contender_count, sizeof *f->contenders, by_leaf, session);
+    }
+}
+
+bool orr_flat__line_up(struct orr_victim_search *search)
+{
+    struct orr_flat *f = search->refuter.flat;
+    bool few = true;
+    list_contenders(search);
+    f->contender_of_job =
+        orr_arena_take(f->arena, search->session->job_count, sizeof *f->contender_of_job);
+    f->between = orr_arena_alloc(f->arena, f->contender_count, sizeof *f->between);
+    for (uint32_t first = 0, c = 0; c < f->contender_count; c++) {
+        const struct orr_contender *contender = &f->contenders[c];
+        f->contender_of_job[contender->job] = c;
+        if (c + 1 == f->contender_count || contender[1].leaf != contender->leaf) {
+            f->leaves[contender->leaf].first = first;
+            few = few && orr_flat__demands(search, &f->contenders[first], c + 1 - first,
+                                           &f->between[first]);
+            first = c + 1;
+        }
+    }
+    f->own = &f->contenders[f->contender_of_job[search->job]];
+    return few;
 }
 
 /* --- rank of a block --- */

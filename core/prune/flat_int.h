@@ -29,13 +29,14 @@ static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
     orr_fingerprint_word(fingerprint, word);
 }
 
-struct orr_contender { /* a possible victim, or the preemptor, which is number 0 */
+struct orr_contender { /* a possible victim, or the preemptor */
     uint32_t job, leaf;
     uint32_t gpus; /* of each task; of the first if they are unlike */
     uint32_t run;  /* aggregate.c */
     bool unlike;
-    bool pipelined; /* it was placed in this cycle, on what is being released */
-    bool odd;       /* it is no contender of a flat world: nothing else is known of it */
+    bool pipelined;       /* it was placed in this cycle, on what is being released */
+    bool odd;             /* it is no contender of a flat world: nothing else is known of it */
+    int8_t elastic_state; /* as in struct orr_order_entry: a victim is below its minimum */
     uint32_t first_task, tasks;
     uint32_t node; /* of its first task, or ORR_NONE */
     struct orr_demand demand;
@@ -65,10 +66,10 @@ struct orr_leaf { /* a queue with contenders */
     uint32_t queue;
     bool limited;
     bool served_first; /* whoever of it are victims, they are served before the preemptor */
-    uint32_t first;    /* of its contenders in line */
+    uint32_t first;    /* of its contenders */
     /* of one dry run */
     uint32_t at, end; /* in `chosen` */
-    uint32_t passed;  /* in line: all before it is behind the head */
+    uint32_t passed;  /* all contenders before it are behind the head */
     int64_t held[ORR_SHARE_KINDS];
     uint64_t waiting; /* demands of the jobs that wait in the block */
     bool ranked;
@@ -109,9 +110,12 @@ struct orr_flat {
     const struct orr_contender_row *
         *rows; /* whoever may be a victim; of several queues in consolidation */
     uint32_t row_count;
-    struct orr_contender *contenders; /* until the first probe the preemptor's alone */
+    struct orr_contender *own; /* the preemptor's; before the first probe with one task */
+    /* In line: by leaf, in each the best first. NULL until the first probe, and what follows. */
+    struct orr_contender *contenders;
     uint32_t contender_count;
-    uint32_t *contender_of_job; /* by job that is one; NULL until the first probe */
+    uint32_t *contender_of_job; /* by job that is one */
+    uint64_t *between;          /* by contender: demands of jobs waiting just before it */
     struct orr_leaf *leaves;
     uint32_t leaf_count;
     uint32_t
@@ -123,14 +127,9 @@ struct orr_flat {
     const int32_t *idle, *whole;
     int64_t whole_in_all;
     int32_t most_idle, largest_node; /* GPUs */
-    int elastic_state;               /* of the preemptor */
     uint32_t *absent;                /* jobs of the backlog that do not wait */
     uint32_t absent_count;
-    uint32_t *line;    /* contenders by leaf, in each the best first */
-    uint32_t *place;   /* of a contender in line */
-    uint64_t *between; /* by place in line: demands of jobs waiting just before it */
-    uint32_t *waits;   /* by place in line: one past the last one up to it that jobs wait before */
-    bool over_quota;   /* the preemptor can get nothing */
+    bool over_quota; /* the preemptor can get nothing */
     struct orr_flat_run *dry_run;
     struct orr_aggregate *aggregate;
     struct orr_windows *windows; /* NULL until the first probe */
@@ -221,7 +220,7 @@ bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct o
 uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
 struct orr_contender orr_flat__contender(const struct orr_session *session, uint32_t job,
                                          uint32_t first_task, uint32_t tasks);
-/* Of two victims of a queue. */
+/* Of two contenders of a queue. */
 bool orr_flat__is_before(const struct orr_session *session, const struct orr_contender *a,
                          const struct orr_contender *b);
 /* What there is to know of the row's contenders. */
@@ -251,36 +250,17 @@ bool orr_flat__rules_allow(const struct orr_session *session);
 /* Its tasks ask whole GPUs and nothing else of a node. */
 bool orr_flat__is_preemptor(const struct orr_victim_search *search);
 
-/* Gives possible victims their contenders, row by row. */
-void orr_flat__contender_victims(struct orr_victim_search *search);
-/* Of a victim as it would be in the order: evicted, so below its minimum; and of any contender. */
-struct orr_order_entry orr_flat__victim(const struct orr_contender *contender);
-struct orr_order_entry orr_flat__entry(const struct orr_victim_search *search,
-                                       const struct orr_contender *contender);
-/* What of a contender says who that waits is served before it. */
-struct orr_contender_key {
-    uint32_t job;
-    int elastic_state;
-};
-static inline struct orr_contender_key
-orr_flat__contender_key(const struct orr_flat *f, const struct orr_contender *contender)
-{
-    return (struct orr_contender_key){
-        .job = contender->job, .elastic_state = contender == f->contenders ? f->elastic_state : -1};
-}
+/* Lists the contenders in line, and who waits between them. False: too many distinct demands. */
+bool orr_flat__line_up(struct orr_victim_search *search);
 /* How many of the lane, counted from its first, are served before the contender; at least `from`.
  */
 uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t lane,
-                                struct orr_contender_key contender, uint32_t from);
-struct orr_contender_line { /* of one queue, the best first */
-    const struct orr_contender *contenders;
-    const uint32_t *line; /* which of the contenders, */
-    uint32_t count;       /* so many, at least one */
-};
-/* Of each contender the demands of the jobs that wait in its queue and are served before it, but
- * after the contender before it, are added to its set. False: too many distinct ones. */
-bool orr_flat__demands(struct orr_victim_search *search,
-                       const struct orr_contender_line *contenders, uint64_t *sets);
+                                const struct orr_contender *contender, uint32_t from);
+/* Of each of the contenders, of one queue and the best first, the demands of the jobs that wait in
+ * the queue and are served before it, but after the contender before it, are added to its set.
+ * False: too many distinct ones. */
+bool orr_flat__demands(struct orr_victim_search *search, const struct orr_contender *contenders,
+                       uint32_t count, uint64_t *sets);
 /* GPUs that a task of the contender asks, counted from its first. */
 uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
                         uint32_t task);
@@ -306,7 +286,7 @@ void orr_flat__start_aggregate(struct orr_victim_search *search);
  * decide. The preemptor's leaf waits for those that go first. */
 static inline int orr_flat__compare_fixed(const struct orr_flat *f, uint32_t a, uint32_t b)
 {
-    const uint32_t own = f->contenders[0].leaf;
+    const uint32_t own = f->own->leaf;
     return (a == own && f->leaves[b].served_first) - (b == own && f->leaves[a].served_first);
 }
 /* The worst of a job and of the waiting ones before it. */

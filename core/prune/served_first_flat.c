@@ -42,8 +42,6 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
     const struct orr_session *session = search->session;
     static const struct orr_demand nothing;
     const int64_t *held = session->queues[queue].allocated;
-    const uint32_t last = row->count - 1;
-    const struct orr_contender_line contenders = {row->contenders, &last, 1};
     struct orr_queue_rank worst;
     struct orr_queue_rank waiting;
     int64_t less[ORR_SHARE_KINDS];
@@ -56,7 +54,7 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
         }
     }
     orr_flat__block(search, queue, held, &nothing, 0, &worst);
-    if (!orr_flat__demands(search, &contenders, &demands)) {
+    if (!orr_flat__demands(search, &row->contenders[row->count - 1], 1, &demands)) {
         return false;
     }
     if (demands != 0) {
@@ -92,7 +90,7 @@ bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *s
     const uint32_t small = (uint32_t)__builtin_ctz(sizes->set);
     const uint32_t large = 31 - (uint32_t)__builtin_clz(sizes->set);
     const bool two = sizes->set == (1u << small | 1u << large);
-    return small == large || (!sizes->gangs && large <= f->contenders[0].gpus) ||
+    return small == large || (!sizes->gangs && large <= f->own->gpus) ||
            (two && large % small == 0 && (int32_t)large >= f->largest_node &&
             f->most_idle < (int32_t)small);
 }
@@ -103,7 +101,7 @@ static bool accumulate_enough(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_flat *f = search->refuter.flat;
-    const uint32_t enough = f->contenders[0].gpus;
+    const uint32_t enough = f->own->gpus;
     uint32_t *more = orr_arena_alloc(f->arena, session->node_count, sizeof *more); /* by node */
     bool found = enough <= ORR_COUNTED_GPUS && session->victim_index->by_whole.some >> enough != 0;
     for (uint32_t r = 0; r < f->row_count; r++) {
@@ -128,14 +126,12 @@ bool orr_flat__compare_leaves(struct orr_victim_search *search)
     if (f->compared_for == search->k) {
         return true;
     }
-    const uint32_t first = 0;
-    const struct orr_contender_line alone = {f->contenders, &first, 1};
     const bool may = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
-    if (!orr_flat__demands(search, &alone, &demands)) {
+    if (!orr_flat__demands(search, f->own, 1, &demands)) {
         return false;
     }
-    orr_flat__block(search, queue, session->queues[queue].allocated, &f->contenders[0].demand,
-                    demands, &f->preemptor_rank);
+    orr_flat__block(search, queue, session->queues[queue].allocated, &f->own->demand, demands,
+                    &f->preemptor_rank);
     for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the leaf after the preemptor's */
         struct orr_leaf *leaf = &f->leaves[r + 1];
         leaf->served_first = all_served_first(search, f->rows[r], leaf->queue, &f->preemptor_rank);
@@ -152,7 +148,7 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_sizes sizes = {0};
-    if (f->whole_in_all >= (int64_t)f->contenders[0].gpus || !orr_flat__compare_leaves(search)) {
+    if (f->whole_in_all >= (int64_t)f->own->gpus || !orr_flat__compare_leaves(search)) {
         return false;
     }
     for (uint32_t r = 0; r < f->row_count; r++) {

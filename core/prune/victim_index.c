@@ -367,6 +367,7 @@ struct orr_contender orr_flat__contender(const struct orr_session *session, uint
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[first_task]);
     struct orr_contender contender = {.job = job,
                                       .leaf = ORR_NONE,
+                                      .elastic_state = -1,
                                       .gpus = (uint32_t)(ask->request.v[ORR_SLOT_GPU] / ORR_MGPU),
                                       .first_task = first_task,
                                       .tasks = tasks,
@@ -385,7 +386,7 @@ struct orr_contender orr_flat__contender(const struct orr_session *session, uint
 static struct orr_contender victim_contender(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    struct orr_contender contender = {.job = index, .odd = true};
+    struct orr_contender contender = {.job = index, .odd = true, .elastic_state = -1};
     if (is_whole(session, index)) {
         contender = orr_flat__contender(session, index, job->first_task, job->task_count);
     }
