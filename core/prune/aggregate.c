@@ -40,7 +40,7 @@ static struct run make_run(const struct orr_flat *f, uint32_t place)
     if (contender != f->own) {
         run.gpus = contender->gpus * contender->tasks;
         run.waiting = most_gpus(f, f->between[place]);
-        run.light = contender->gpus == 1 || (int32_t)contender->gpus == f->largest_node;
+        run.light = contender->gpus == 1 || (int32_t)contender->gpus == f->index->largest_node;
     }
     return run;
 }
@@ -67,8 +67,8 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
-    aggregate->usable =
-        f->whole_in_all == 0 && f->most_idle == 0 && search->recorded.count == 0 && !f->own->unlike;
+    aggregate->usable = f->index->whole_in_all == 0 && f->index->most_idle == 0 &&
+                        search->recorded.count == 0 && !f->own->unlike;
     for (uint32_t t = 0; t < f->leaf_count; t++) {
         aggregate->usable = aggregate->usable && !f->leaves[t].limited;
     }

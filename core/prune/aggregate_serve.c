@@ -109,7 +109,7 @@ bool orr_aggregate__serve(const struct orr_victim_search *search, const struct o
 {
     const struct orr_flat *f = search->refuter.flat;
     const struct orr_contender *own = f->own;
-    const uint32_t largest = (uint32_t)f->largest_node;
+    const uint32_t largest = (uint32_t)f->index->largest_node;
     struct serving serving = {.session = search->session,
                               .rooms = *taken->rooms,
                               .tasks = taken->window->tasks,

@@ -196,11 +196,7 @@ void orr_victim__open_flat(struct orr_victim_search *search)
     struct orr_flat *f = orr_arena_alloc(&search->memory, 1, sizeof *f);
     search->refuter.flat = f;
     f->arena = &search->memory;
-    f->idle = all->idle;
-    f->whole = all->whole;
-    f->whole_in_all = all->whole_in_all;
-    f->most_idle = all->most_idle;
-    f->largest_node = all->largest_node;
+    f->index = all;
     f->leaves = orr_arena_take(f->arena, search->queue_count + (size_t)1, sizeof *f->leaves);
     f->demands = orr_arena_take(f->arena, ORR_FLAT_DEMANDS, sizeof *f->demands);
     f->rows = orr_arena_take(f->arena, search->queue_count, sizeof *f->rows);

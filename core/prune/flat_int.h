@@ -68,8 +68,8 @@ struct orr_leaf { /* a queue with contenders */
     bool served_first; /* whoever of it are victims, they are served before the preemptor */
     uint32_t first;    /* of its contenders */
     /* of one dry run */
-    uint32_t at, end; /* in `chosen` */
-    uint32_t passed;  /* all contenders before it are behind the head */
+    uint32_t left; /* contenders that are chosen and not served yet */
+    uint32_t at;   /* the next one of these */
     int64_t held[ORR_SHARE_KINDS];
     uint64_t waiting; /* demands of the jobs that wait in the block */
     bool ranked;
@@ -105,6 +105,7 @@ struct orr_taken {
     struct orr_sizes sizes;
 };
 
+struct orr_victim_index;
 struct orr_flat {
     struct orr_arena *arena; /* the search's */
     const struct orr_contender_row *
@@ -123,11 +124,8 @@ struct orr_flat {
     struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
     struct orr_demand *demands;           /* ORR_FLAT_DEMANDS at most */
     uint32_t demand_count;
-    /* by node: GPUs idle; idle or being released, before anything is tried; borrowed */
-    const int32_t *idle, *whole;
-    int64_t whole_in_all;
-    int32_t most_idle, largest_node; /* GPUs */
-    uint32_t *absent;                /* jobs of the backlog that do not wait */
+    const struct orr_victim_index *index; /* what nodes have free, before anything is tried */
+    uint32_t *absent;                     /* jobs of the backlog that do not wait */
     uint32_t absent_count;
     bool over_quota; /* the preemptor can get nothing */
     struct orr_flat_run *dry_run;
@@ -282,13 +280,6 @@ void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to
 void orr_flat__put_back(const struct orr_victim_search *search, struct orr_taken *taken);
 struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search);
 void orr_flat__start_aggregate(struct orr_victim_search *search);
-/* Negative: leaf `a` is served before `b` however they stand, positive: after it; 0: their ranks
- * decide. The preemptor's leaf waits for those that go first. */
-static inline int orr_flat__compare_fixed(const struct orr_flat *f, uint32_t a, uint32_t b)
-{
-    const uint32_t own = f->own->leaf;
-    return (a == own && f->leaves[b].served_first) - (b == own && f->leaves[a].served_first);
-}
 /* The worst of a job and of the waiting ones before it. */
 void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
                      const struct orr_demand *job, uint64_t waiting, struct orr_queue_rank *worst);

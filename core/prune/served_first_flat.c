@@ -91,8 +91,8 @@ bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *s
     const uint32_t large = 31 - (uint32_t)__builtin_clz(sizes->set);
     const bool two = sizes->set == (1u << small | 1u << large);
     return small == large || (!sizes->gangs && large <= f->own->gpus) ||
-           (two && large % small == 0 && (int32_t)large >= f->largest_node &&
-            f->most_idle < (int32_t)small);
+           (two && large % small == 0 && (int32_t)large >= f->index->largest_node &&
+            f->index->most_idle < (int32_t)small);
 }
 
 /* With all victims together some node would pass KAI's filter of idle GPUs for a task of the
@@ -103,14 +103,14 @@ static bool accumulate_enough(const struct orr_victim_search *search)
     const struct orr_flat *f = search->refuter.flat;
     const uint32_t enough = f->own->gpus;
     uint32_t *more = orr_arena_alloc(f->arena, session->node_count, sizeof *more); /* by node */
-    bool found = enough <= ORR_COUNTED_GPUS && session->victim_index->by_whole.some >> enough != 0;
+    bool found = enough <= ORR_COUNTED_GPUS && f->index->by_whole.some >> enough != 0;
     for (uint32_t r = 0; r < f->row_count; r++) {
         for (uint32_t s = 0; s < f->rows[r]->count && !found; s++) {
             const struct orr_contender *contender = &f->rows[r]->contenders[s];
             for (uint32_t t = 0; t < contender->tasks; t++) {
                 const uint32_t node = orr_flat__node(session, contender, t);
                 more[node] += orr_flat__gpus(session, contender, t);
-                found = found || (uint32_t)f->whole[node] + more[node] >= enough;
+                found = found || (uint32_t)f->index->whole[node] + more[node] >= enough;
             }
         }
     }
@@ -148,7 +148,7 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_sizes sizes = {0};
-    if (f->whole_in_all >= (int64_t)f->own->gpus || !orr_flat__compare_leaves(search)) {
+    if (f->index->whole_in_all >= (int64_t)f->own->gpus || !orr_flat__compare_leaves(search)) {
         return false;
     }
     for (uint32_t r = 0; r < f->row_count; r++) {
