@@ -74,54 +74,42 @@ static void take_node(const struct orr_victim_search *search, struct orr_window 
     count_from(search, window, search->capacities.last_on[node], 1);
 }
 
+/* A node with so much room, and this its last victim. */
+static void leave_node(const struct orr_victim_search *search, struct orr_window *window,
+                       uint32_t room, uint32_t last)
+{
+    orr_histogram_take(&window->rooms, room, 1);
+    count_from(search, window, last, UINT32_MAX);
+}
+
 /* --- from state to state --- */
 
-/* The last victim came to a node of the window. */
-static void join(const struct orr_victim_search *search, struct orr_window *window, uint32_t node,
-                 uint32_t room)
-{
-    const struct orr_contender *contender = contender_of(search, search->potential.count - 1);
-    orr_histogram_take(&window->rooms, room, 1);
-    orr_histogram_add(&window->rooms, room_of(search, node), 1);
-    if (contender->tasks == 1) {
-        count(search->refuter.flat, window, contender, 1);
-    }
-}
-
-/* The node had so much room before the last victim came to it, and has gone to a place behind. */
-static void let_go(const struct orr_victim_search *search, struct orr_window *window, uint32_t room)
-{
-    const uint32_t last = search->potential.count - 1;
-    orr_histogram_take(&window->rooms, room, 1);
-    count_from(search, window, search->potential.items[last].before, UINT32_MAX);
-}
-
 /* The last victim came to a node that had so much room and was the nth, or ORR_NONE, of those with
- * room for a task of the preemptor; the windows follow. */
+ * room for a task of the preemptor, and is at another place now; the windows follow. */
 static void follow(struct orr_victim_search *search, uint32_t room, uint32_t nth)
 {
     const struct orr_capacities *c = &search->capacities;
     struct orr_windows *all = search->refuter.flat->windows;
-    const uint32_t node = search->potential.items[search->potential.count - 1].node;
-    const uint32_t now = orr_capacities_nth(c, node);
+    const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
+    const uint32_t now = orr_capacities_nth(c, last->node);
     const uint32_t *able = c->bearing + (c->bearing_count - c->able);
     for (uint32_t h = 0; h < all->window_count; h++) {
         struct orr_window *window = &all->windows[h];
         const uint32_t size = size_of(all, h);
+        const bool was_in = nth < size, is_in = now < size;
         if (window->changes != all->changes) {
             continue;
         }
-        if (nth < size && now < size) {
-            join(search, window, node, room);
-        } else if (nth < size) {
-            let_go(search, window, room);
+        if (was_in) {
+            leave_node(search, window, room, last->before);
+        }
+        if (is_in) {
+            take_node(search, window, last->node);
+        }
+        if (was_in && !is_in) {
             take_node(search, window, able[size - 1]);
-        } else if (now < size) {
-            take_node(search, window, node);
-            if (size < c->able) {
-                orr_histogram_take(&window->rooms, room_of(search, able[size]), 1);
-                count_from(search, window, c->last_on[able[size]], UINT32_MAX);
-            }
+        } else if (is_in && !was_in && size < c->able) {
+            leave_node(search, window, room_of(search, able[size]), c->last_on[able[size]]);
         }
         window->changes++;
     }
