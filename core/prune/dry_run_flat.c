@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include <orrery/base/sort.h>
 #include <orrery/core/gpu_counts.h>
 
 struct orr_flat_run {
