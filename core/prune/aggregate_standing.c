@@ -212,6 +212,8 @@ bool orr_aggregate__open(const struct orr_victim_search *search)
     return aggregate->tells;
 }
 
+/* Without anything beside GPUs a queue is over its fair share in some resources at most, so that
+ * what is compared first hangs on what the queue would hold, not on what it holds now. */
 void orr_aggregate__find_standing(const struct orr_session *session, uint32_t queue, uint32_t gpus,
                                   struct standing *standing)
 {
