@@ -28,18 +28,19 @@ static void go_to(const struct serving *serving, struct service *leaf, const str
     }
 }
 
-static bool is_before(const struct serving *serving, const struct service *one,
-                      const struct service *other)
+static inline bool is_before(const struct serving *serving, const struct service *one,
+                             const struct service *other)
 {
-    const int fixed = (one->is_own && other->goes_first) - (other->is_own && one->goes_first);
-    if (fixed != 0) {
-        return fixed < 0;
+    if (one->is_own ? other->goes_first : other->is_own && one->goes_first) {
+        return other->is_own;
     }
-    if (one->with->first != other->with->first) {
-        return one->with->first < other->with->first;
+    const struct standing *a = one->with;
+    const struct standing *b = other->with;
+    if (a->first != b->first) {
+        return a->first < b->first;
     }
-    if (one->with->share < other->with->share || one->with->share > other->with->share) {
-        return one->with->share < other->with->share;
+    if (a->share < b->share || a->share > b->share) {
+        return a->share < b->share;
     }
     const double now = orr_aggregate__standing(serving->session, one, one->held)->share;
     const double then = orr_aggregate__standing(serving->session, other, other->held)->share;
@@ -58,11 +59,11 @@ static struct turn find_turn(const struct serving *serving, const struct orr_agg
         if (leaf->left == 0) {
             continue;
         }
-        if (turn.leaf == NULL || is_before(serving, leaf, turn.leaf)) {
-            turn = (struct turn){leaf, turn.leaf};
-        } else if (turn.rival == NULL || is_before(serving, leaf, turn.rival)) {
-            turn.rival = leaf;
+        if (turn.rival != NULL && !is_before(serving, leaf, turn.rival)) {
+            continue;
         }
+        const bool best = turn.leaf == NULL || is_before(serving, leaf, turn.leaf);
+        turn = best ? (struct turn){leaf, turn.leaf} : (struct turn){turn.leaf, leaf};
     }
     return turn;
 }
