@@ -155,8 +155,10 @@ struct orr_failed_search { /* a search for victims, as long as it would fail aga
 struct orr_victim_index {
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
-    bool min_runtime;         /* some queue has one of its own */
-    struct orr_sketch sketch; /* dry_run_nodes.c */
+    bool min_runtime;              /* some queue has one of its own */
+    bool plenty[ORR_SHARE_KINDS];  /* every queue has a large enough share, */
+    uint64_t plenty_at_generation; /* at this of the session's queue_generation; 0: never asked */
+    struct orr_sketch sketch;      /* dry_run_nodes.c */
     /* nodes */
     uint64_t nodes_seen; /* session's clock when they were looked at */
     uint32_t ask_count;  /* asks in `densest` */

@@ -302,6 +302,33 @@ static void look_at_nodes(struct orr_victim_index *all, const struct orr_session
 
 /* --- how a queue stands --- */
 
+/* No queue has a quota of it, and each has a fair share of all that its jobs hold and wait for. So
+ * none is over its share or would outgrow it with the preemptor (validate.c), and what it may hold
+ * is its limit: by how much the share exceeds that is never read. Plugins read shares of GPUs. */
+static bool is_plenty(const struct orr_session *session, unsigned kind)
+{
+    bool plenty = kind != ORR_SHARE_GPU;
+    for (uint32_t q = 0; plenty && q < session->queue_count; q++) {
+        const struct orr_share_resource *of = &session->shares[q].resource[kind];
+        plenty = of->deserved == ORR_UNLIMITED && of->request <= of->fair_share &&
+                 orr_share_units(kind, session->queues[q].allocated[kind]) <= of->fair_share;
+    }
+    return plenty;
+}
+
+/* By resource. */
+static const bool *find_plenty(const struct orr_session *session)
+{
+    struct orr_victim_index *all = session->victim_index;
+    if (all->plenty_at_generation != session->queue_generation) {
+        all->plenty_at_generation = session->queue_generation;
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            all->plenty[kind] = is_plenty(session, kind);
+        }
+    }
+    return all->plenty;
+}
+
 uint64_t orr_victim_index_fingerprint_of(struct orr_session *session, uint32_t queue)
 {
     struct orr_victim_index *all = session->victim_index;
@@ -310,12 +337,14 @@ uint64_t orr_victim_index_fingerprint_of(struct orr_session *session, uint32_t q
     if (at->stood_at_generation == session->queue_generation) {
         return at->standing;
     }
+    const bool *plenty = find_plenty(session);
     uint64_t fingerprint = (uint64_t)share->priority;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].allocated[kind]);
         orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].nonpreemptible[kind]);
         orr_fingerprint_number(&fingerprint, share->resource[kind].deserved);
-        orr_fingerprint_number(&fingerprint, share->resource[kind].fair_share);
+        orr_fingerprint_number(&fingerprint,
+                               plenty[kind] ? ORR_UNLIMITED : share->resource[kind].fair_share);
         orr_fingerprint_number(&fingerprint, share->resource[kind].limit);
         orr_fingerprint_number(&fingerprint, share->resource[kind].allocated);
     }

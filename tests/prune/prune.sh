@@ -43,6 +43,11 @@ refutes() { # [NAME], after `same`: some pruner, or this one, had something to s
         { echo "nothing was refuted by ${1:-any}"; exit 1; }
 }
 
+refutes_most() { # NAME, after a run: of what this one was asked, most
+    tr -d '\n' <"$dir/run.json" | sed -n "s/.*\"name\": \"$1\",[^}]*\"asked\": \([0-9]*\),[^}]*\"refuted\": \([0-9]*\).*/\1 \2/p" |
+        awk '{ most = 2 * $2 > $1 } END { exit !most }' || { echo "$1 did not refute most"; exit 1; }
+}
+
 case_plain() { same plain && refutes; }
 case_departments() { same departments && refutes && { [ -n "$rows_given" ] || refutes seen-before; }; }
 case_popped_from_last() { # by that child a department is ranked, so that equal jobs behind each other count
@@ -139,6 +144,12 @@ END
     agrees "$dir/behind"
     digest_of "$dir/behind" on >/dev/null
     refutes failed-before
+    # nor if its queue has a larger share of CPU for it, where all queues have enough
+    awk -v OFS=, 'NR == 1 { print $0, "cpu_milli" } NR > 1 { print $0, 1000 }' "$dir/behind.csv" >"$dir/more.csv"
+    sed 's/gpus: 8,/& cpu: 64,/; s/behind/more/g' "$dir/behind.yaml" >"$dir/more.yaml"
+    agrees "$dir/more"
+    digest_of "$dir/more" on >/dev/null
+    refutes_most failed-before
 }
 two_nodes() { # NAME POOLS: cpu, shares of queues, and what waits above and below them in two trees
     cat >"$dir/$1.yaml" <<END
