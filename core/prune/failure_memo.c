@@ -13,8 +13,23 @@
  * preemptor and of jobs that are active in part; candidates, where time alone may make or protect
  * one; who waits, as far as it counts (waiting_fingerprint.c), which is looked at where all else is
  * the same. Rules, names, ages, asks, filters and the topology are the session's and do not change.
+ * Of shared devices it is their order that counts, not their ids (victim_index.c).
  */
 #include "flat_int.h"
+
+/* A task that is placed in this cycle is like one that runs. */
+static uint64_t fingerprint_place(const struct orr_session *session, const struct orr_stask *task)
+{
+    const struct orr_place *place = &task->live;
+    const bool runs = orr_status_in(place->status, ORR_STATES_ALLOCATED);
+    uint64_t fingerprint = (uint64_t)(runs ? ORR_TASK_RUNNING : place->status) << 32 | place->node;
+    for (uint32_t i = 0; i < place->group_count && place->node != ORR_NONE; i++) {
+        const uint32_t id = orr_task_groups(session, task)[i];
+        orr_fingerprint_word(&fingerprint,
+                             orr_victim_index_nth_device(&session->nodes[place->node], id));
+    }
+    return fingerprint;
+}
 
 void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session *session,
                                  uint32_t index)
@@ -22,11 +37,7 @@ void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session
     const struct orr_sjob *job = &session->jobs[index];
     orr_fingerprint_word(fingerprint, job->serial);
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        const struct orr_place *place = &session->tasks[t].live;
-        orr_fingerprint_word(fingerprint, (uint64_t)place->status << 32 | place->node);
-        for (uint32_t i = 0; i < place->group_count; i++) {
-            orr_fingerprint_word(fingerprint, orr_task_groups(session, &session->tasks[t])[i]);
-        }
+        orr_fingerprint_word(fingerprint, fingerprint_place(session, &session->tasks[t]));
     }
 }
 

@@ -201,6 +201,8 @@ struct orr_victim_index {
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */
 struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
+/* Which of the node's shared devices it is, in the order of their ids. */
+uint32_t orr_victim_index_nth_device(const struct orr_snode *node, uint32_t id);
 /* A fingerprint of how the queue stands: its shares, and what it holds. */
 uint64_t orr_victim_index_fingerprint_of(struct orr_session *session, uint32_t queue);
 /* The queue's preemptible active jobs. */

@@ -183,25 +183,45 @@ static bool gpus_decide(const struct orr_victim_index *all, const struct orr_ses
     return true;
 }
 
+/* How many devices of the node have smaller ids: of these alone does it matter which is smaller,
+ * and a device that is opened gets a larger one than all. */
+uint32_t orr_victim_index_nth_device(const struct orr_snode *node, uint32_t id)
+{
+    uint32_t smaller = 0;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        smaller += node->shared[i].id < id;
+    }
+    return smaller;
+}
+
+static uint64_t fingerprint_device(const struct orr_session *session, const struct orr_snode *node,
+                                   const struct orr_shared_gpu *gpu)
+{
+    const bool numbered = gpu->id < session->numbered_gpu_groups;
+    uint64_t fingerprint = (uint64_t)orr_victim_index_nth_device(node, gpu->id) << 3 |
+                           (uint64_t)numbered << 2 | (uint64_t)gpu->counted_releasing << 1 |
+                           gpu->was_allocated;
+    orr_fingerprint_word(&fingerprint, (uint64_t)gpu->used);
+    orr_fingerprint_word(&fingerprint, (uint64_t)gpu->allocated);
+    orr_fingerprint_word(&fingerprint, (uint64_t)gpu->releasing);
+    return orr_scatter(fingerprint);
+}
+
 /* Of all that a placement reads of the node but NUMA zones. */
 static uint64_t fingerprint_content(const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
     uint64_t fingerprint = (uint64_t)n << 1 | node->ready;
+    uint64_t devices = 0; /* they may be listed in any order */
     for (uint32_t s = 0; s < session->slot_count; s++) {
         orr_fingerprint_word(&fingerprint, (uint64_t)node->idle.v[s]);
         orr_fingerprint_word(&fingerprint, (uint64_t)node->used.v[s]);
         orr_fingerprint_word(&fingerprint, (uint64_t)node->releasing.v[s]);
     }
     for (uint32_t i = 0; i < node->shared_count; i++) {
-        const struct orr_shared_gpu *gpu = &node->shared[i];
-        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->id << 2 |
-                                               (uint64_t)gpu->counted_releasing << 1 |
-                                               gpu->was_allocated);
-        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->used);
-        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->allocated);
-        orr_fingerprint_word(&fingerprint, (uint64_t)gpu->releasing);
+        devices += fingerprint_device(session, node, &node->shared[i]);
     }
+    orr_fingerprint_word(&fingerprint, devices);
     return fingerprint;
 }
 

@@ -151,6 +151,31 @@ END
     digest_of "$dir/more" on >/dev/null
     refutes_most failed-before
 }
+case_next_device() { # a device that is shared again has another id
+    awk -v OFS=, 'BEGIN {
+        print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind", "cpu_milli", "gpu_fraction"
+        for (i = 1; i <= 7; i++) print "holds " i, 0, 90000, 1, 1, "y1", "training", 8000, ""
+        print "reclaims", 10, 900, 1, "", "x1", "training", 8000, 0.5
+        for (i = 1; i <= 9; i++) print "part " i, 100 * i, 90, 1, "", "z", "interactive", 4000, 0.75
+    }' >"$dir/device.csv"
+    cat >"$dir/device.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 1, gpus: 8, gpu_model: P100, cpu: 60}}}
+queues:
+  x: {gpu: [0.5, 1, unlimited]}
+  y: {gpu: [7, 1, unlimited]}
+  z: {gpu: [1, 1, unlimited]}
+  x1: {parent: x, gpu: [0.5, 1, unlimited]}
+  y1: {parent: y, gpu: [7, 1, unlimited]}
+workload: [{name: device, kind: training, trace: device.csv}]
+policy: {name: kai}
+horizon: 1000s
+END
+    agrees "$dir/device"
+    digest_of "$dir/device" on >/dev/null
+    refutes_most seen-before
+}
 two_nodes() { # NAME POOLS: cpu, shares of queues, and what waits above and below them in two trees
     cat >"$dir/$1.yaml" <<END
 apiVersion: orrery/v1alpha1
