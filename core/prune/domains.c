@@ -16,13 +16,12 @@
 struct orr_domains {
     const struct orr_topology_level *level; /* NULL: the job need not stay together */
     uint32_t pinned;                        /* the domain of its active pods; ORR_NONE: any */
-    /* By measure, domain: places while nobody is moved, on so many of the nodes: as many as it took
-     * until a domain had enough. */
-    int64_t *free[2];
-    uint32_t counted[2];
-    int64_t *free_on[2]; /* the same by node */
-    int64_t most[2];     /* in one domain */
-    int64_t *gained;     /* by domain: scratch, all 0 between */
+    /* By domain: places while nobody is moved, on so many of the nodes: as many as it took until a
+     * domain had enough. */
+    int64_t *free;
+    uint32_t counted;
+    int64_t most;    /* in one domain */
+    int64_t *gained; /* by domain: scratch, all 0 between */
 };
 
 /* Of the job's only pod set or a set above it, the narrowest. */
@@ -76,46 +75,39 @@ static struct orr_domains *domains_of(struct orr_victim_search *search)
         domains->level = level_of(search->session, search->job);
         if (domains->level != NULL) {
             domains->pinned = find_pinned(search->session, search->job, domains->level);
-            domains->gained = orr_arena_alloc(&search->memory, domains->level->domain_count,
-                                              sizeof *domains->gained);
+            const uint32_t count = domains->level->domain_count;
+            domains->free = orr_arena_alloc(&search->memory, count, sizeof *domains->free);
+            domains->gained = orr_arena_alloc(&search->memory, count, sizeof *domains->gained);
         }
         search->refuter.domains = domains;
     }
     return search->refuter.domains;
 }
 
-static void count_free(struct orr_victim_search *search, struct orr_domains *domains, unsigned nth,
-                       const struct orr_places *places, const struct orr_measure *measure)
+static void count_free(struct orr_domains *domains, const struct orr_places *places,
+                       const struct orr_measure *measure)
 {
-    const struct orr_topology_level *level = domains->level;
-    const uint32_t nodes = search->session->node_count;
-    if (domains->free[nth] == NULL) {
-        domains->free[nth] = orr_arena_alloc(&search->memory, level->domain_count, sizeof(int64_t));
-        domains->free_on[nth] = orr_arena_take(&search->memory, nodes, sizeof(int64_t));
-    }
-    while (domains->most[nth] < measure->own && domains->counted[nth] < nodes) {
-        const uint32_t n = domains->counted[nth]++, domain = domain_at(domains, n);
+    while (domains->most < measure->own && domains->counted < places->session->node_count) {
+        const uint32_t n = domains->counted++, domain = domain_at(domains, n);
         if (domain != ORR_NONE) {
-            int64_t *free = &domains->free[nth][domain];
-            domains->free_on[nth][n] = orr_places__free_on(places, measure, n);
-            *free += domains->free_on[nth][n];
-            domains->most[nth] = *free > domains->most[nth] ? *free : domains->most[nth];
+            int64_t *free = &domains->free[domain];
+            *free += orr_places__free_on(places, measure, n);
+            domains->most = *free > domains->most ? *free : domains->most;
         }
     }
 }
 
 /* The most places of a domain while the victims are away. */
-static int64_t most_without(struct orr_domains *domains, unsigned nth,
-                            const struct orr_places *places, const struct orr_measure *measure)
+static int64_t most_without(struct orr_domains *domains, const struct orr_places *places,
+                            const struct orr_measure *measure)
 {
     const uint32_t *touched = places->session->victim_index->gained_on;
-    int64_t most = domains->most[nth];
+    int64_t most = domains->most;
     for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t n = touched[i], domain = domain_at(domains, n);
+        const uint32_t domain = domain_at(domains, touched[i]);
         if (domain != ORR_NONE) {
-            domains->gained[domain] +=
-                orr_places__moved_on(places, measure, n) - domains->free_on[nth][n];
-            const int64_t now = domains->free[nth][domain] + domains->gained[domain];
+            domains->gained[domain] += orr_places__gained_on(places, measure, touched[i]);
+            const int64_t now = domains->free[domain] + domains->gained[domain];
             most = now > most ? now : most;
         }
     }
@@ -138,23 +130,17 @@ bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr
 {
     struct orr_domains *domains = domains_of(search);
     struct orr_places *places = domains->level == NULL ? NULL : orr_places__of(search);
-    bool lacks = false;
-    bool moved = false;
     if (places == NULL || places->count == 0) {
         return false;
     }
-    for (unsigned nth = 0; nth < (places->all > 0 ? 2u : 1u) && !lacks; nth++) {
-        const struct orr_measure *measure = &places->measures[nth == 0 ? 0 : places->all];
-        count_free(search, domains, nth, places, measure);
-        if (domains->most[nth] >= measure->own) {
-            continue;
-        }
-        if (!moved) {
-            orr_places__move(places, search, potential);
-            moved = true;
-        }
-        lacks = most_without(domains, nth, places, measure) < measure->own;
+    const struct orr_measure *widest = &places->measures[places->widest];
+    count_free(domains, places, widest);
+    if (domains->most >= widest->own) {
+        return false;
     }
+    orr_places__move(places, potential);
+    orr_places__move(places, &search->recorded);
+    const int64_t most = most_without(domains, places, widest);
     orr_places__move_back(places);
-    return lacks;
+    return most < widest->own;
 }

@@ -13,7 +13,6 @@
 #include "histogram.h"
 #include "prune_int.h"
 
-#define ORR_PLACE_KINDS  (ORR_SLOTS_MAX + 1)
 #define ORR_DEVICE_SIZES 8  /* of device memory */
 #define ORR_FLAT_DEMANDS 64 /* distinct ones of waiting jobs */
 
@@ -152,6 +151,12 @@ struct orr_failed_search { /* a search for victims, as long as it would fail aga
     uint8_t outcome;       /* enum orr_outcome */
 };
 
+struct orr_gained { /* on a node, by victims that are moved away from it */
+    int64_t amounts[ORR_SLOTS_MAX];
+    int64_t shares; /* of shared devices, of each so many: */
+};
+#define ORR_DEVICE_SHARE (INT64_C(1) << 20)
+
 struct orr_victim_index {
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
@@ -176,7 +181,7 @@ struct orr_victim_index {
     uint32_t uneven_nodes; /* nor where pods of whole GPUs go */
     bool *is_odd, *is_uneven;
     uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
-    int64_t (*gained)[ORR_PLACE_KINDS];      /* by node: scratch, all 0 between */
+    struct orr_gained *gained;               /* by node: scratch of places.c, all 0 between */
     uint32_t *gained_on, *gained_at;         /* nodes that are in use of it; where in there */
     uint32_t device_size_count;              /* 0: there are too many */
     uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */

@@ -11,12 +11,11 @@
  *         >=  sum over those moved of min (a / z)  +  the same of the preemptor's tasks
  *
  * - of whole GPUs alone, z from 1 to what the preemptor's first task asks;
- * - of all that it asks together.
+ * - of all that it asks together, but for a part of a device.
  *
- * A task that shares a device takes no whole GPU or more, and gives one back if all others on the
- * device are moved too. If the preemptor's first task asks a part of a device, parts are a resource
- * of their own: z is what it takes of a device there, each device has places of its own, one that
- * is whole M / z, and a task of whole GPUs takes as many as its devices have.
+ * A task that shares a device takes no whole GPU or more. The device is a whole one again only if
+ * all memory that is held of it is moved, so that a task gives back a share of it, as much as it
+ * holds of that memory; shares of the devices of a node are added up and rounded down.
  *
  * What a task that is moved adds to the difference of both branches, what it leaves of a multiple
  * of z, is never below 0. So what fails with all of some set moved fails with any of it: it is
@@ -30,26 +29,6 @@
 
 /* --- what is free --- */
 
-static int64_t room_on(const struct orr_snode *node, const struct orr_shared_gpu *gpu)
-{
-    const int64_t room = node->gpu_memory_mib - gpu->allocated + gpu->releasing;
-    return gpu->used == 0 || gpu->allocated == gpu->releasing || room < 0 ? 0 : room;
-}
-
-static int64_t parts_on(const struct orr_places *places, uint32_t index)
-{
-    const struct orr_snode *node = &places->session->nodes[index];
-    const int64_t each = orr_session_shared_need(places->first, node);
-    int64_t count = 0;
-    if (each <= 0) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < node->shared_count; i++) {
-        count += room_on(node, &node->shared[i]) / each;
-    }
-    return count;
-}
-
 static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_t slot)
 {
     if (slot == ORR_SLOT_GPU) {
@@ -59,23 +38,19 @@ static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_
     return room > 0 ? room : 0;
 }
 
-/* gained: by those that are moved, or what is 0 of all. */
+/* With what those that are moved leave there; `gained` NULL: while nobody is. */
 static int64_t places_on(const struct orr_places *places, const struct orr_measure *m,
-                         uint32_t node, const int64_t *gained)
+                         uint32_t node, const struct orr_gained *gained)
 {
-    const struct orr_session *session = places->session;
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < m->kind_count && least > 0; i++) {
-        const uint32_t kind = m->kinds[i];
-        int64_t count = 0;
-        if (kind == ORR_PLACE_PARTS) {
-            const int64_t each = orr_session_shared_need(places->first, &session->nodes[node]);
-            const int64_t whole = session->victim_index->whole[node] + gained[ORR_SLOT_GPU];
-            count = parts_on(places, node) + gained[ORR_PLACE_PARTS] +
-                    (each > 0 ? whole * (session->nodes[node].gpu_memory_mib / each) : 0);
-        } else {
-            count = (room_of(session, node, kind) + gained[kind]) / m->each[kind];
+    for (uint32_t i = 0; i < m->slot_count && least > 0; i++) {
+        const uint32_t slot = m->slots[i];
+        int64_t room = room_of(places->session, node, slot);
+        if (gained != NULL) {
+            room += gained->amounts[slot];
+            room += slot == ORR_SLOT_GPU ? gained->shares / ORR_DEVICE_SHARE : 0;
         }
+        const int64_t count = room / m->each[slot];
         least = count < least ? count : least;
     }
     return least;
@@ -84,15 +59,14 @@ static int64_t places_on(const struct orr_places *places, const struct orr_measu
 /* Node by node, until there are so many places or all nodes are counted. */
 static void count_free(const struct orr_places *places, struct orr_measure *m, int64_t enough)
 {
-    static const int64_t nothing[ORR_PLACE_KINDS] = {0};
     const struct orr_session *session = places->session;
-    if (m->counted == 0 && m->kind_count == 1 && m->kinds[0] == ORR_SLOT_GPU) {
+    if (m->counted == 0 && m->slot_count == 1 && m->slots[0] == ORR_SLOT_GPU) {
         m->free = orr_histogram__places(&session->victim_index->by_whole,
                                         (uint32_t)m->each[ORR_SLOT_GPU]);
         m->counted = session->node_count;
     }
     while (m->free < enough && m->counted < session->node_count) {
-        m->free += places_on(places, m, m->counted++, nothing);
+        m->free += places_on(places, m, m->counted++, NULL);
     }
 }
 
@@ -106,31 +80,11 @@ static int64_t asked(const struct orr_ask *ask, uint32_t slot)
     return ask->request.v[slot];
 }
 
-/* At least, on whichever node. */
-static int64_t parts_taken(const struct orr_places *places, const struct orr_ask *ask)
-{
-    const struct orr_victim_index *all = places->session->victim_index;
-    const bool shares = orr_ask_is_shared(ask);
-    const int64_t devices = shares ? (int64_t)ask->devices : asked(ask, ORR_SLOT_GPU);
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < all->device_size_count; i++) {
-        const struct orr_snode *node = &places->session->nodes[all->device_sizes[i]];
-        const int64_t each = orr_session_shared_need(places->first, node);
-        const int64_t need = shares ? orr_session_shared_need(ask, node) : node->gpu_memory_mib;
-        const int64_t one = each > 0 ? need / each : 0;
-        least = one < least ? one : least;
-    }
-    return devices == 0 ? 0 : devices * least;
-}
-
-static int64_t taken(const struct orr_places *places, const struct orr_measure *m,
-                     const struct orr_ask *ask)
+static int64_t taken(const struct orr_measure *m, const struct orr_ask *ask)
 {
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < m->kind_count && least > 0; i++) {
-        const uint32_t kind = m->kinds[i];
-        const int64_t count =
-            kind == ORR_PLACE_PARTS ? parts_taken(places, ask) : asked(ask, kind) / m->each[kind];
+    for (uint32_t i = 0; i < m->slot_count && least > 0; i++) {
+        const int64_t count = asked(ask, m->slots[i]) / m->each[m->slots[i]];
         least = count < least ? count : least;
     }
     return least;
@@ -138,53 +92,24 @@ static int64_t taken(const struct orr_places *places, const struct orr_measure *
 
 /* --- what is moved away --- */
 
-static struct orr_place_device *device_of(struct orr_places *places, uint32_t node,
-                                          const struct orr_shared_gpu *gpu)
+/* A device of which nobody holds memory is a whole one without any task of it, too: a small part of
+ * little memory is rounded down to 0. */
+static int64_t shares_left(const struct orr_session *session, const struct orr_stask *task)
 {
-    uint32_t d = 0;
-    while (d < places->device_count &&
-           (places->devices[d].node != node || places->devices[d].id != gpu->id)) {
-        d++;
-    }
-    if (d == places->device_count) {
-        places->devices =
-            ORR_ROOM_FOR_ONE(places->devices, places->device_count, places->device_capacity);
-        places->devices[places->device_count++] =
-            (struct orr_place_device){.node = node,
-                                      .id = gpu->id,
-                                      .room_mib = room_on(&places->session->nodes[node], gpu),
-                                      .held_mib = gpu->allocated - gpu->releasing,
-                                      .whole = gpu->counted_releasing};
-    }
-    return &places->devices[d];
-}
-
-/* A device of which nobody else holds memory is a whole one again, also if all that is moved from
- * it holds none: a small part of little memory is rounded down to 0. */
-static void leave_devices(struct orr_places *places, const struct orr_stask *task, int64_t *gained)
-{
-    const struct orr_session *session = places->session;
     const struct orr_snode *node = &session->nodes[task->live.node];
-    const int64_t need = orr_session_shared_need(orr_task_ask(session, task), node);
-    const int64_t each = orr_session_shared_need(places->first, node);
+    const int64_t need_mib = orr_session_shared_need(orr_task_ask(session, task), node);
+    int64_t shares = 0;
     for (uint32_t i = 0; i < task->live.group_count; i++) {
         const struct orr_shared_gpu *gpu =
             orr_session_find_shared(node, orr_task_groups(session, task)[i]);
-        if (gpu == NULL) {
-            continue;
+        if (gpu == NULL || gpu->counted_releasing) {
+            continue; /* it counts as a whole one already */
         }
-        struct orr_place_device *device = device_of(places, task->live.node, gpu);
-        const int64_t before = device->room_mib;
-        device->room_mib += need;
-        device->held_mib -= need;
-        if (device->whole) {
-            continue;
-        }
-        device->whole = device->held_mib <= 0;
-        const int64_t after = device->whole ? 0 : device->room_mib; /* else counted as whole */
-        gained[ORR_SLOT_GPU] += device->whole;
-        gained[ORR_PLACE_PARTS] += each > 0 ? after / each - before / each : 0;
+        const int64_t held_mib = gpu->allocated - gpu->releasing;
+        shares += held_mib <= need_mib ? ORR_DEVICE_SHARE
+                                       : (need_mib * ORR_DEVICE_SHARE + held_mib - 1) / held_mib;
     }
+    return shares;
 }
 
 static void move(struct orr_places *places, const struct orr_stask *task)
@@ -192,19 +117,18 @@ static void move(struct orr_places *places, const struct orr_stask *task)
     const struct orr_session *session = places->session;
     const struct orr_ask *ask = orr_task_ask(session, task);
     const uint32_t node = task->live.node;
-    int64_t *gained = places->gained[node];
     struct orr_victim_index *all = session->victim_index;
+    struct orr_gained *gained = &all->gained[node];
     if (all->gained_at[node] >= places->touched_count ||
         all->gained_on[all->gained_at[node]] != node) {
         all->gained_at[node] = places->touched_count;
         all->gained_on[places->touched_count++] = node;
     }
-    for (uint32_t i = 0; i < places->slot_count; i++) {
-        gained[places->slots[i]] += asked(ask, places->slots[i]);
+    const struct orr_measure *widest = &places->measures[places->widest];
+    for (uint32_t i = 0; i < widest->slot_count; i++) {
+        gained->amounts[widest->slots[i]] += asked(ask, widest->slots[i]);
     }
-    if (orr_ask_is_shared(ask)) {
-        leave_devices(places, task, gained);
-    }
+    gained->shares += orr_ask_is_shared(ask) ? shares_left(session, task) : 0;
 }
 
 static bool is_moved(const struct orr_stask *task)
@@ -215,46 +139,56 @@ static bool is_moved(const struct orr_stask *task)
 
 /* --- the comparison --- */
 
-struct moved { /* tasks, list after list */
-    const struct orr_victims *lists[2];
-};
-
-static void move_all(struct orr_places *places, const struct moved *moved)
+void orr_places__move(struct orr_places *places, const struct orr_victims *victims)
 {
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < moved->lists[l]->count; i++) {
-            const struct orr_stask *task = &places->session->tasks[moved->lists[l]->items[i].task];
-            if (is_moved(task)) {
-                move(places, task);
-            }
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const struct orr_stask *task = &places->session->tasks[victims->items[i].task];
+        if (is_moved(task)) {
+            move(places, task);
         }
     }
 }
 
 void orr_places__move_back(struct orr_places *places)
 {
-    const uint32_t *touched = places->session->victim_index->gained_on;
+    struct orr_victim_index *all = places->session->victim_index;
     for (uint32_t i = 0; i < places->touched_count; i++) {
-        memset(places->gained[touched[i]], 0, sizeof *places->gained);
+        memset(&all->gained[all->gained_on[i]], 0, sizeof *all->gained);
     }
-    places->touched_count = places->device_count = 0;
+    places->touched_count = 0;
 }
 
-static bool lacks(struct orr_places *places, struct orr_measure *m, const struct moved *moved)
+int64_t orr_places__gained_on(const struct orr_places *places, const struct orr_measure *measure,
+                              uint32_t node)
 {
-    static const int64_t nothing[ORR_PLACE_KINDS] = {0};
-    const struct orr_session *session = places->session;
-    int64_t needed = m->own;
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < moved->lists[l]->count; i++) {
-            const struct orr_stask *task = &session->tasks[moved->lists[l]->items[i].task];
-            needed += is_moved(task) ? taken(places, m, orr_task_ask(session, task)) : 0;
-        }
+    return places_on(places, measure, node, &places->session->victim_index->gained[node]) -
+           places_on(places, measure, node, NULL);
+}
+
+int64_t orr_places__free_on(const struct orr_places *places, const struct orr_measure *measure,
+                            uint32_t node)
+{
+    return places_on(places, measure, node, NULL);
+}
+
+static int64_t count_taken(const struct orr_session *session, const struct orr_measure *m,
+                           const struct orr_victims *victims)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const struct orr_stask *task = &session->tasks[victims->items[i].task];
+        count += is_moved(task) ? taken(m, orr_task_ask(session, task)) : 0;
     }
+    return count;
+}
+
+static bool lacks(struct orr_places *places, struct orr_measure *m,
+                  const struct orr_victims *victims, const struct orr_victims *recorded)
+{
+    const struct orr_session *session = places->session;
+    int64_t needed = m->own + count_taken(session, m, victims) + count_taken(session, m, recorded);
     for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t node = session->victim_index->gained_on[i];
-        needed -=
-            places_on(places, m, node, places->gained[node]) - places_on(places, m, node, nothing);
+        needed -= orr_places__gained_on(places, m, session->victim_index->gained_on[i]);
     }
     count_free(places, m, needed);
     return m->free < needed;
@@ -267,26 +201,28 @@ static bool has_enough(const struct orr_places *places, struct orr_measure *m)
     return m->free >= m->own;
 }
 
-static bool lacks_any(struct orr_places *places, const struct moved *moved)
+static bool lacks_any(struct orr_places *places, const struct orr_victims *victims,
+                      const struct orr_victims *recorded)
 {
     bool any = false;
     for (uint32_t m = 0; m < places->count && !any; m++) {
         if (!has_enough(places, &places->measures[m])) {
             if (places->touched_count == 0) {
-                move_all(places, moved);
+                orr_places__move(places, victims);
+                orr_places__move(places, recorded);
             }
-            any = lacks(places, &places->measures[m], moved);
+            any = lacks(places, &places->measures[m], victims, recorded);
         }
     }
     orr_places__move_back(places);
     return any;
 }
 
-static void add_kind(struct orr_measure *m, uint32_t kind, int64_t each)
+static void add_slot(struct orr_measure *m, uint32_t slot, int64_t each)
 {
     if (each > 0) {
-        m->each[kind] = each;
-        m->kinds[m->kind_count++] = kind;
+        m->each[slot] = each;
+        m->slots[m->slot_count++] = slot;
     }
 }
 
@@ -295,29 +231,23 @@ static void open_places(struct orr_places *places, struct orr_session *session,
                         const struct orr_ask *first)
 {
     const int64_t gpus = asked(first, ORR_SLOT_GPU);
-    *places = (struct orr_places){.session = session, .first = first};
+    *places = (struct orr_places){.session = session};
     for (int64_t z = gpus; z > 0 && gpus <= ORR_COUNTED_GPUS; z--) {
-        add_kind(&places->measures[places->count++], ORR_SLOT_GPU, z);
+        add_slot(&places->measures[places->count++], ORR_SLOT_GPU, z);
     }
     struct orr_measure *all = &places->measures[places->count];
     for (uint32_t slot = 0; slot < session->slot_count; slot++) {
-        add_kind(all, slot, slot == ORR_SLOT_PODS ? 0 : asked(first, slot));
-        if (slot == ORR_SLOT_GPU || all->each[slot] > 0) {
-            places->slots[places->slot_count++] = slot;
-        }
+        add_slot(all, slot, slot == ORR_SLOT_PODS ? 0 : asked(first, slot));
     }
-    add_kind(all, ORR_PLACE_PARTS,
-             orr_ask_is_shared(first) && session->victim_index->device_size_count > 0);
-    const bool more = all->kind_count > 0 && !(places->count > 0 && all->kind_count == 1);
-    places->all = more ? places->count : 0;
+    const bool more = all->slot_count > 0 && !(places->count > 0 && all->slot_count == 1);
+    places->widest = more ? places->count : 0;
     places->count += more;
-    places->gained = session->victim_index->gained;
 }
 
 static void need_places(struct orr_places *places, const struct orr_ask *ask)
 {
     for (uint32_t m = 0; m < places->count; m++) {
-        places->measures[m].own += taken(places, &places->measures[m], ask);
+        places->measures[m].own += taken(&places->measures[m], ask);
     }
 }
 
@@ -366,14 +296,12 @@ static enum orr_outcome foresee(struct orr_session *session, const struct orr_as
     }
     open_places(&places, session, first);
     need_places(&places, first);
-    const struct moved moved = {.lists = {&candidates, &none}};
     enum orr_outcome outcome = ORR_OUTCOME_NOT_TRIED;
-    if (lacks_any(&places, &moved)) {
+    if (lacks_any(&places, &candidates, &none)) {
         const int64_t fitting = orr_victim__count_fitting(
             session, &candidates, first->request.v[ORR_SLOT_GPU] + first->mig_mgpu);
         outcome = fitting > 0 ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
     }
-    orr_free(places.devices);
     orr_free(candidates.items);
     return outcome;
 }
@@ -427,59 +355,31 @@ struct orr_places *orr_places__of(struct orr_victim_search *search)
     if (search->refuter.no_places) {
         return NULL;
     }
-    if (search->refuter.places == NULL) { /* nodes are the same at every question of a search */
+    struct orr_places *places = search->refuter.places;
+    if (places == NULL) { /* nodes are the same at every question of a search */
         if (!is_known(session, first) || orr_victim_index_now(session)->uncounted_nodes > 0 ||
             orr_prune__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
             search->refuter.no_places = true;
             return NULL;
         }
-        search->refuter.places = orr_alloc(1, sizeof *search->refuter.places);
-        open_places(search->refuter.places, session, first);
+        places = orr_arena_take(&search->memory, 1, sizeof *places);
+        open_places(places, session, first);
+        search->refuter.places = places;
     }
-    if (search->refuter.places->k != search->k) {
-        search->refuter.places->k = search->k;
-        for (uint32_t m = 0; m < search->refuter.places->count; m++) {
-            search->refuter.places->measures[m].own = 0;
+    if (places->k != search->k) {
+        places->k = search->k;
+        for (uint32_t m = 0; m < places->count; m++) {
+            places->measures[m].own = 0;
         }
         for (uint32_t i = 0; i < search->k; i++) {
-            need_places(search->refuter.places,
-                        orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]));
+            need_places(places, orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]));
         }
     }
-    return search->refuter.places;
-}
-
-void orr_places__move(struct orr_places *places, const struct orr_victim_search *search,
-                      const struct orr_victims *potential)
-{
-    const struct moved moved = {.lists = {potential, &search->recorded}};
-    move_all(places, &moved);
-}
-
-int64_t orr_places__free_on(const struct orr_places *places, const struct orr_measure *measure,
-                            uint32_t node)
-{
-    static const int64_t nothing[ORR_PLACE_KINDS] = {0};
-    return places_on(places, measure, node, nothing);
-}
-
-int64_t orr_places__moved_on(const struct orr_places *places, const struct orr_measure *measure,
-                             uint32_t node)
-{
-    return places_on(places, measure, node, places->gained[node]);
+    return places;
 }
 
 bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_places *places = orr_places__of(search);
-    const struct moved moved = {.lists = {potential, &search->recorded}};
-    return places != NULL && lacks_any(places, &moved);
-}
-
-void orr_victim__release_places(struct orr_victim_search *search)
-{
-    if (search->refuter.places != NULL) {
-        orr_free(search->refuter.places->devices);
-        orr_free(search->refuter.places);
-    }
+    return places != NULL && lacks_any(places, potential, &search->recorded);
 }

@@ -72,7 +72,6 @@ void orr_victim__list_tasks(const struct orr_session *session, uint32_t job,
 /* Asked of a scenario of consolidation, or of all candidates. */
 bool orr_victim__lacks_places(struct orr_victim_search *search,
                               const struct orr_victims *potential);
-void orr_victim__release_places(struct orr_victim_search *search);
 
 /* domains.c: asked of a scenario, or of all candidates. */
 bool orr_victim__lacks_domain(struct orr_victim_search *search,

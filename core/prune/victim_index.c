@@ -584,7 +584,6 @@ struct orr_arena orr_refute__borrow(struct orr_session *session)
 
 void orr_refute__release(struct orr_victim_search *search)
 {
-    orr_victim__release_places(search);
     if (search->session->victim_index == NULL) {
         orr_arena_release(&search->memory);
         return;
