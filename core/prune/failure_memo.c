@@ -8,12 +8,12 @@
  * the contenders. Jobs that come to wait at the end of a lane change nothing: they are served after
  * everybody concerned.
  *
- * In any other world it is all that a simulation can read: what nodes hold and have free, shared
- * devices one by one; of every queue how it stands, its active tasks and their nodes; tasks of the
- * preemptor and of jobs that are active in part; candidates, where time alone may make or protect
- * one; who waits, as far as it counts (waiting_fingerprint.c), which is looked at where all else is
- * the same. Rules, names, ages, asks, filters and the topology are the session's and do not change.
- * Of shared devices it is their order that counts, not their ids (victim_index.c).
+ * In any other world it is all that a simulation can read: the preemptor; how every queue stands;
+ * who waits, as far as it counts (waiting_fingerprint.c); what nodes hold and have free, shared
+ * devices one by one, by their order and not by their ids (victim_index.c); of every queue its
+ * active tasks and their nodes; tasks of jobs that are active in part; candidates, where time alone
+ * may make or protect one. Rules, names, ages, asks, filters and the topology are the session's and
+ * do not change.
  */
 #include "flat_int.h"
 
@@ -56,6 +56,24 @@ void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session)
     }
 }
 
+uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    uint64_t hash = (uint64_t)search->action;
+    if (search->refuter.fingerprint == 0) {
+        orr_victim__fingerprint_job(&hash, session, search->job);
+        orr_victim__hash_totals(&hash, session);
+        for (uint32_t q = 0; q < session->queue_count; q++) {
+            orr_fingerprint_word(&hash, orr_victim_index_fingerprint_of(session, q));
+        }
+        orr_fingerprint_word(&hash, orr_victim__waiting_fingerprint(search));
+        search->refuter.fingerprint = hash | 1;
+    }
+    return search->refuter.fingerprint;
+}
+
+/* --- flat worlds --- */
+
 /* Inner queues: a flat world has no limits there, and all contenders have the same ones, so that
  * non-preemptible use against quota alone matters. */
 static void hash_inner_queue(uint64_t *hash, struct orr_session *session, uint32_t queue)
@@ -97,65 +115,57 @@ static void hash_waiting_before(uint64_t *hash, const struct orr_victim_search *
 static void hash_flat_queue(uint64_t *hash, const struct orr_victim_search *search, uint32_t queue)
 {
     struct orr_session *session = search->session;
-    const uint64_t generation = session->backlog->leaves[queue].generation + 1;
-    struct orr_queue_index *in = orr_victim_index_in(search->session, queue);
-    if (in->waiting_at != generation) {
-        in->waiting = 0;
-        in->waiting_at = generation;
-        if (in->row.count > 0) {
-            const struct orr_contender *last = &in->row.contenders[in->row.count - 1];
-            hash_waiting_before(&in->waiting, search, queue, last);
-        }
-    }
+    const struct orr_queue_index *in = orr_victim_index_in(session, queue);
     orr_fingerprint_word(hash, in->fingerprint + queue);
-    orr_fingerprint_word(hash, in->waiting);
     orr_fingerprint_word(hash, orr_victim_index_fingerprint_of(session, queue));
+    if (in->row.count > 0) {
+        const struct orr_contender *last = &in->row.contenders[in->row.count - 1];
+        hash_waiting_before(hash, search, queue, last);
+    }
 }
 
 /* Those that are not protected now. */
-static void hash_candidates(uint64_t *hash, const struct orr_victim_search *search, uint32_t queue)
+static void hash_candidates(uint64_t *hash, const struct orr_session *session,
+                            const struct orr_flat *f)
 {
-    const struct orr_contender_row *row = &orr_victim_index_in(search->session, queue)->row;
-    for (uint32_t s = 0; s < row->count; s++) {
-        if (orr_victim__is_candidate(search, row->contenders[s].job)) {
-            orr_fingerprint_word(hash, search->session->jobs[row->contenders[s].job].serial);
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        for (uint32_t c = 0; c < f->rows[r]->count; c++) {
+            orr_fingerprint_word(hash, session->jobs[f->rows[r]->contenders[c].job].serial);
         }
     }
 }
 
-/* Never 0. */
 static uint64_t hash_flat_world(const struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
+    const struct orr_flat *f = search->refuter.flat;
     const uint32_t own = session->jobs[search->job].queue;
-    const bool timed = orr_victim_index_timed(session);
     uint64_t hash = (uint64_t)search->action;
     orr_victim__fingerprint_job(&hash, session, search->job);
     orr_fingerprint_word(&hash, session->victim_index->gpu_content_fingerprint);
     orr_victim__hash_totals(&hash, session);
     orr_fingerprint_word(&hash, orr_victim_index_fingerprint_of(session, own));
-    hash_waiting_before(&hash, search, own, search->refuter.flat->own);
+    hash_waiting_before(&hash, search, own, f->own);
     for (uint32_t i = 0; i < search->queue_count; i++) {
         hash_flat_queue(&hash, search, search->queues[i]);
-        if (timed) {
-            hash_candidates(&hash, search, search->queues[i]);
-        }
+    }
+    if (orr_victim_index_timed(session)) {
+        hash_candidates(&hash, session, f);
     }
     uint32_t above = session->shares[own].parent; /* the others are its siblings */
     for (; above != ORR_NONE; above = session->shares[above].parent) {
         hash_inner_queue(&hash, session, above);
     }
-    return hash == 0 ? 1 : hash;
+    return hash;
 }
 
 /* --- any world --- */
 
 /* The queue's active jobs. Its fingerprint has active tasks alone: jobs with others are hashed task
  * by task. */
-static void hash_queue(uint64_t *hash, struct orr_session *session, uint32_t queue)
+static void hash_active(uint64_t *hash, const struct orr_session *session, uint32_t queue)
 {
     const struct orr_squeue *of = &session->queues[queue];
-    orr_fingerprint_word(hash, orr_victim_index_fingerprint_of(session, queue));
     orr_fingerprint_word(hash, of->fingerprint);
     for (uint32_t i = 0; i < of->active_count; i++) {
         if (session->jobs[of->active[i]].active != session->jobs[of->active[i]].task_count) {
@@ -165,7 +175,7 @@ static void hash_queue(uint64_t *hash, struct orr_session *session, uint32_t que
 }
 
 /* 0: it is not known (no backlog, jobs that are not ready, changes left uncommitted, NUMA). */
-static uint64_t hash_any_world(const struct orr_victim_search *search)
+static uint64_t hash_any_world(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     if (session->backlog == NULL || session->backlog->unready_count > 0 || session->abandoned ||
@@ -173,12 +183,10 @@ static uint64_t hash_any_world(const struct orr_victim_search *search)
         return 0;
     }
     const struct orr_victim_index *all = orr_victim_index_now(session);
-    uint64_t hash = (uint64_t)search->action;
-    orr_victim__fingerprint_job(&hash, session, search->job);
+    uint64_t hash = orr_victim__search_fingerprint(search);
     orr_fingerprint_word(&hash, all->content_fingerprint);
-    orr_victim__hash_totals(&hash, session);
     for (uint32_t q = 0; q < session->queue_count; q++) {
-        hash_queue(&hash, session, q);
+        hash_active(&hash, session, q);
     }
     for (uint32_t c = 0; orr_victim_index_timed(session) && c < search->candidate_count; c++) {
         /* An elastic job is a candidate either way, but keeps its minimum while it is protected. */
@@ -187,13 +195,7 @@ static uint64_t hash_any_world(const struct orr_victim_search *search)
         orr_fingerprint_word(&hash,
                              orr_victim__is_protected(session, search->action, search->job, job));
     }
-    return hash == 0 ? 1 : hash;
-}
-
-/* Of those that the world's fingerprint has not. */
-static uint64_t fingerprint_waiting(struct orr_victim_search *search)
-{
-    return search->refuter.flat != NULL ? 0 : orr_victim__waiting_fingerprint(search);
+    return hash;
 }
 
 /* The record may be of a job that had the slot before: it matches no search of this one, since the
@@ -214,7 +216,7 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
         return false;
     }
     const struct orr_failed_search *failed = failed_search(search);
-    if (failed->world != search->refuter.world || failed->waiting != fingerprint_waiting(search)) {
+    if (failed->world != search->refuter.world) {
         return false;
     }
     orr_victim__raise_outcome(search, (enum orr_outcome)failed->outcome);
@@ -226,8 +228,7 @@ void orr_victim__note_failure(struct orr_victim_search *search)
     if (search->refuter.world != 0 &&
         (search->refuter.flat == NULL ||
          search->refuter.scenarios == search->session->scenarios_of[search->action])) {
-        *failed_search(search) = (struct orr_failed_search){.world = search->refuter.world,
-                                                            .waiting = fingerprint_waiting(search),
-                                                            .outcome = search->outcome};
+        *failed_search(search) =
+            (struct orr_failed_search){.world = search->refuter.world, .outcome = search->outcome};
     }
 }

@@ -141,13 +141,10 @@ struct orr_queue_index {          /* a queue */
     uint64_t task_generation;     /* and the session's task_generation that: */
     struct orr_contender_row row; /* its preemptible active jobs; leaf: not known yet */
     uint32_t capacity;
-    uint64_t waiting;    /* fingerprint of who waits before the last of them; */
-    uint64_t waiting_at; /* of the generation of its lanes; 0: not known */
 };
 
 struct orr_failed_search { /* a search for victims, as long as it would fail again */
     uint64_t world;        /* hash of all that it looked at; 0: none is remembered */
-    uint64_t waiting;      /* outside flat worlds: of who waited, apart from the others */
     uint8_t outcome;       /* enum orr_outcome */
 };
 

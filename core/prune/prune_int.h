@@ -37,6 +37,9 @@ struct orr_victims orr_prune__list_candidate_tasks(const struct orr_victim_searc
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
+/* failure_memo.c, outside flat worlds: a fingerprint of the preemptor, how queues stand and who
+ * waits, before anything is evicted. */
+uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search);
 /* failure_memo.c: takes a demand, or what the cluster has in all, into a fingerprint. */
 void orr_victim__hash_demand(uint64_t *hash, const struct orr_demand *demand);
 void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session);
@@ -90,7 +93,7 @@ bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, 
 bool orr_victim__leaves_too_little(struct orr_victim_search *search);
 
 /* waiting_fingerprint.c, outside flat worlds: a fingerprint of who waits, as far as it counts for
- * what a search pops; made once a search, before anything is evicted. */
+ * what a search pops, before anything is evicted. */
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
 
 /* dry_run.c, reclaim: what its victims, which were taken apart, lose whatever happens is refused.

@@ -46,9 +46,9 @@ struct orr_refuter {    /* of a search; private to prune/ */
     struct orr_given_back *given; /* served_first.c; NULL until asked */
     struct orr_own_branch *own;   /* own_turn.c; NULL until asked */
     struct orr_seen *seen;        /* seen_before.c; NULL until asked */
-    uint64_t world;     /* fingerprint of all that the search reads; 0: not known: in trees */
-    bool waiting_known; /* without who waits, which has one of its own: */
-    uint64_t waiting_fingerprint; /* waiting_fingerprint.c */
+    uint64_t fingerprint; /* outside flat worlds, of all that is the same for all scenarios but the
+                           * nodes (failure_memo.c); 0: not made */
+    uint64_t world;       /* of all that the search reads; 0: not known */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
 };

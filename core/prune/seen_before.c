@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "seen-before": outside flat worlds, a scenario of the same victims was refuted by a dry
- * run, of this search or an earlier one, and all that the dry run read is as it was.
+/* Pruner "seen-before": in trees, a scenario of the same victims was refuted by a dry run, of this
+ * search or an earlier one, and all that the dry run read is as it was. It is asked where the
+ * preemptor and all victims ask whole GPUs and nothing else.
  *
  * A search that fails is mostly followed by one for the same job where a few nodes, queues or jobs
  * are others, and most scenarios of both have the same victims. What a dry run reads is the
@@ -11,28 +12,26 @@
  * so that only the victims cost anything with each scenario. An answer stays until another one
  * takes its slot.
  *
- * Where the preemptor and all victims ask whole GPUs, a node is hashed only as far as it decides
- * where these go (victim_index.c), as its shared devices change all the time.
+ * A node is hashed only as far as it decides where whole GPUs go (victim_index.c), as its shared
+ * devices change all the time.
  */
 #include "flat_int.h"
 #include "seen_before.h"
 
 /* Of a job, in the lowest bits of its fingerprint. */
 #define CONSTRAINED UINT64_C(1) /* by a topology */
-#define IN_PARTS    UINT64_C(2) /* some task asks something else than whole GPUs, */
-#define ASKS_MORE   UINT64_C(4) /* or other resources beside, or a domain within one */
-#define TRAITS      UINT64_C(7)
+#define ASKS_MORE   UINT64_C(2) /* than whole GPUs and one domain */
+#define TRAITS      UINT64_C(3)
 
-struct orr_seen {           /* of a search */
-    uint64_t *of_job;       /* by job: its fingerprint with its traits; 0: not known */
-    struct victim_mark {    /* by task: its fingerprints as a victim, with what its node holds; */
-        uint64_t any, gpus; /* 0: not known; and as far as whole GPUs hang on that */
-    } * of_task;
-    uint64_t search; /* what is the same for all scenarios; 0: not known */
+struct orr_seen {      /* of a search */
+    uint64_t *of_job;  /* by job: its fingerprint with its traits; 0: not known */
+    uint64_t *of_task; /* by task: its fingerprint as a victim, with what its node holds; 0: not
+                        * known */
+    uint64_t search;   /* what is the same for all scenarios; 0: not known */
     uint64_t preemptor;
-    uint64_t probe;            /* of which these are: */
-    uint64_t nodes, gpu_nodes; /* of the feasible nodes; where whole GPUs alone are asked */
-    uint64_t scenario;         /* the one asked last; 0: not known */
+    uint64_t probe;    /* of which this is: */
+    uint64_t nodes;    /* of the feasible nodes */
+    uint64_t scenario; /* the one asked last; 0: not known */
 };
 
 static uint64_t fingerprint_job(const struct orr_session *session, struct orr_seen *seen,
@@ -49,8 +48,9 @@ static uint64_t fingerprint_job(const struct orr_session *session, struct orr_se
         }
         for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
             const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
-            traits |= orr_ask_is_whole_gpus(ask) ? 0 : IN_PARTS;
-            traits |= orr_prune__asks_beside_gpus(session, ask) ? ASKS_MORE : 0;
+            traits |= !orr_ask_is_whole_gpus(ask) || orr_prune__asks_beside_gpus(session, ask)
+                          ? ASKS_MORE
+                          : 0;
         }
         seen->of_job[index] = ((orr_scatter(fingerprint) | (TRAITS + 1)) & ~TRAITS) | traits;
     }
@@ -64,15 +64,8 @@ static struct orr_seen *open_seen(struct orr_victim_search *search)
     seen->of_job = orr_arena_alloc(&search->memory, session->job_count, sizeof *seen->of_job);
     seen->of_task = orr_arena_alloc(&search->memory, session->task_count, sizeof *seen->of_task);
     if (orr_apart__of(search) != NULL) {
-        uint64_t fingerprint = (uint64_t)search->action;
         seen->preemptor = fingerprint_job(session, seen, search->job);
-        orr_fingerprint_word(&fingerprint, seen->preemptor);
-        for (uint32_t q = 0; q < session->queue_count; q++) {
-            orr_fingerprint_word(&fingerprint, orr_victim_index_fingerprint_of(session, q));
-        }
-        orr_victim__hash_totals(&fingerprint, session);
-        orr_fingerprint_word(&fingerprint, orr_victim__waiting_fingerprint(search));
-        seen->search = fingerprint | 1;
+        seen->search = orr_victim__search_fingerprint(search);
     }
     return seen;
 }
@@ -115,61 +108,52 @@ static uint64_t fingerprint_lowest_common(const struct orr_victim_search *search
 static void fingerprint_probe(const struct orr_victim_search *search, struct orr_seen *seen)
 {
     const struct orr_session *session = search->session;
-    const struct orr_victim_index *all = session->victim_index;
-    const uint64_t probe = orr_scatter(seen->preemptor + search->k) + (uint64_t)search->action;
+    const uint64_t *content = session->victim_index->gpu_content;
     seen->probe = search->refuter.probe;
-    seen->nodes = probe;
-    seen->gpu_nodes = probe + fingerprint_lowest_common(search);
+    seen->nodes = orr_scatter(seen->preemptor + search->k) + fingerprint_lowest_common(search);
     for (uint32_t n = 0; n < session->node_count; n++) {
-        if (search->feasible[n]) {
-            seen->nodes += orr_scatter(all->content[n]);
-            seen->gpu_nodes += all->gpu_content[n] == 0 ? 0 : orr_scatter(all->gpu_content[n]);
-        }
+        seen->nodes += search->feasible[n] && content[n] != 0 ? orr_scatter(content[n]) : 0;
     }
 }
 
-static const struct victim_mark *mark_victim(const struct orr_session *session,
-                                             struct orr_seen *seen, const struct orr_victim *victim)
+static uint64_t mark_victim(const struct orr_session *session, struct orr_seen *seen,
+                            const struct orr_victim *victim)
 {
-    const struct orr_victim_index *all = session->victim_index;
-    struct victim_mark *mark = &seen->of_task[victim->task];
-    if (mark->any == 0) {
+    uint64_t *mark = &seen->of_task[victim->task];
+    if (*mark == 0) {
         const uint32_t node = session->tasks[victim->task].live.node;
         const uint64_t nth = victim->task - session->jobs[victim->job].first_task;
         const uint64_t task = orr_scatter(fingerprint_job(session, seen, victim->job) + nth);
-        mark->any = orr_scatter(task ^ (node == ORR_NONE ? 0 : all->content[node])) | 1;
-        mark->gpus = orr_scatter(task ^ (node == ORR_NONE ? 0 : all->gpu_content[node])) | 1;
+        const uint64_t content = node == ORR_NONE ? 0 : session->victim_index->gpu_content[node];
+        *mark = orr_scatter(task ^ content) | 1;
     }
-    return mark;
+    return *mark;
 }
 
-/* The sums of what tells one set of victims from another. Returns their traits. */
+/* Adds what tells one set of victims from another. Returns their traits. */
 static uint64_t add_up(const struct orr_victim_search *search, struct orr_seen *seen,
-                       const struct orr_victims *victims, bool recorded, struct victim_mark *sums)
+                       const struct orr_victims *victims, bool recorded, uint64_t *sum)
 {
     uint64_t traits = 0;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const struct victim_mark *mark = mark_victim(search->session, seen, &victims->items[i]);
+    for (uint32_t i = 0; i < victims->count && (traits & ASKS_MORE) == 0; i++) {
+        const uint64_t mark = mark_victim(search->session, seen, &victims->items[i]);
         traits |= seen->of_job[victims->items[i].job];
-        sums->any += recorded ? ~mark->any : mark->any;
-        sums->gpus += recorded ? ~mark->gpus : mark->gpus;
+        *sum += recorded ? ~mark : mark;
     }
     return traits;
 }
 
-/* What placing reads: the preemptor, the victims and the nodes. */
+/* What placing reads: the preemptor, the victims and the nodes. 0: it is not known. */
 static uint64_t fingerprint_places(const struct orr_victim_search *search, struct orr_seen *seen,
                                    const struct orr_victims *potential)
 {
-    const struct orr_victim_index *all = search->session->victim_index;
-    struct victim_mark sums = {0};
-    const uint64_t traits = (seen->preemptor | add_up(search, seen, potential, false, &sums) |
-                             add_up(search, seen, &search->recorded, true, &sums)) &
-                            TRAITS;
-    const bool constrained = (traits & CONSTRAINED) != 0;
-    return (traits & IN_PARTS) == 0 && !(constrained && (traits & ASKS_MORE) != 0)
-               ? seen->gpu_nodes + (constrained ? all->gpu_content_fingerprint : 0) + sums.gpus
-               : seen->nodes + (constrained ? all->content_fingerprint : 0) + sums.any;
+    uint64_t sum = seen->nodes;
+    const uint64_t traits = seen->preemptor | add_up(search, seen, potential, false, &sum) |
+                            add_up(search, seen, &search->recorded, true, &sum);
+    if ((traits & CONSTRAINED) != 0) {
+        sum += search->session->victim_index->gpu_content_fingerprint;
+    }
+    return (traits & ASKS_MORE) == 0 ? orr_scatter(sum + seen->search) | 1 : 0;
 }
 
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
@@ -180,13 +164,13 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
     }
     struct orr_seen *seen = search->refuter.seen;
     seen->scenario = 0;
-    if (seen->search == 0) {
+    if (seen->search == 0 || (seen->preemptor & ASKS_MORE) != 0) {
         return ORR_OUTCOME_SOLVED;
     }
     if (seen->probe != search->refuter.probe) {
         fingerprint_probe(search, seen);
     }
-    seen->scenario = orr_scatter(fingerprint_places(search, seen, potential) + seen->search) | 1;
+    seen->scenario = fingerprint_places(search, seen, potential);
     const unsigned answer = orr_answers_find(&search->session->victim_index->seen, seen->scenario);
     if (answer == ORR_LOSES_TOO_MUCH) {
         return search->outcome >= ORR_OUTCOME_REJECTED ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;

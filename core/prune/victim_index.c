@@ -494,7 +494,6 @@ struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_
     at->fingerprint = of->fingerprint;
     at->task_generation = session->task_generation;
     orr_flat__sum_up(&at->row);
-    at->waiting_at = 0;
     return at;
 }
 

@@ -122,9 +122,6 @@ static void hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    if (search->refuter.waiting_known) {
-        return search->refuter.waiting_fingerprint;
-    }
     uint32_t mark_count;
     orr_victim__list_waiting(search);
     const struct orr_order_entry *marks = list_marks(search, &mark_count);
@@ -146,7 +143,5 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
             hash_waiting(&fingerprint, session, &row, next);
         }
     }
-    search->refuter.waiting_known = true;
-    search->refuter.waiting_fingerprint = fingerprint;
     return fingerprint;
 }
