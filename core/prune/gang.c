@@ -63,42 +63,12 @@ bool orr_victim__knows_gang(const struct orr_victim_search *search)
     return search->candidates != NULL && is_alike(search);
 }
 
-enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search)
+enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k)
 {
-    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    accumulate(search, search->tasks.count);
+    accumulate(search, k);
     if (!orr_victim__passes_filters(search)) {
-        outcome = ORR_OUTCOME_FILTERED;
-    } else if (lacks_places(search) || lacks_domain(search)) {
-        outcome = ORR_OUTCOME_NOT_PLACED;
+        return ORR_OUTCOME_FILTERED;
     }
-    return outcome;
-}
-
-bool orr_victim__knows_first(struct orr_victim_search *search)
-{
-    return orr_victim__knows_gang(search) && orr_victim__pins_domain(search);
-}
-
-static bool first_lacks_domain(struct orr_victim_search *search)
-{
-    struct orr_victims all = orr_prune__list_candidate_tasks(search);
-    const bool lacks = orr_victim__lacks_domain(search, &all);
-    orr_free(all.items);
-    return lacks;
-}
-
-/* The filters are asked of nobody first: what passes them then does so with all, too. */
-enum orr_outcome orr_victim__refute_first(struct orr_victim_search *search)
-{
-    orr_victim__start_probe(search, 1);
-    if (!first_lacks_domain(search)) {
-        return ORR_OUTCOME_SOLVED;
-    }
-    bool passes = orr_victim__passes_filters(search);
-    if (!passes) {
-        accumulate(search, 1);
-        passes = orr_victim__passes_filters(search);
-    }
-    return passes ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
+    return lacks_places(search) || lacks_domain(search) ? ORR_OUTCOME_NOT_PLACED
+                                                        : ORR_OUTCOME_SOLVED;
 }

@@ -46,13 +46,9 @@ void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session);
 
 /* gang.c: the candidates are listed, and the preemptor's tasks ask as many GPUs. */
 bool orr_victim__knows_gang(const struct orr_victim_search *search);
-/* Of such a search, how the probe of all tasks would end, once one task can be had; SOLVED: it may.
- */
-enum orr_outcome orr_victim__refute_gang(struct orr_victim_search *search);
-/* gang.c: of such a search, whose preemptor's active pods pin a domain, how it ends where that has
- * no place for one task; SOLVED: it may. */
-bool orr_victim__knows_first(struct orr_victim_search *search);
-enum orr_outcome orr_victim__refute_first(struct orr_victim_search *search);
+/* Of such a search, how the probe of its first k tasks would end with everything that candidates
+ * hold; SOLVED: it may be. */
+enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k);
 
 /* limit.c: asked of a search of consolidation or reclaim. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);

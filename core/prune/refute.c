@@ -146,15 +146,16 @@ static bool ends_search(struct orr_victim_search *search, enum orr_pruner pruner
 bool orr_refute__first_task(struct orr_victim_search *search)
 {
     return !search->refuter.all_tried && orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
-           orr_victim__knows_first(search) &&
-           ends_search(search, ORR_PRUNER_DOMAINS, orr_victim__refute_first(search));
+           orr_victim__knows_gang(search) && orr_victim__pins_domain(search) &&
+           ends_search(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
 }
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
     return !search->refuter.all_tried && orr_prune__is_on(search, ORR_PRUNER_GANG) &&
            orr_victim__knows_gang(search) &&
-           ends_search(search, ORR_PRUNER_GANG, orr_victim__refute_gang(search));
+           ends_search(search, ORR_PRUNER_GANG,
+                       orr_victim__refute_tasks(search, search->tasks.count));
 }
 
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,

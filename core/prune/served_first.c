@@ -20,9 +20,8 @@
  * 3. Who finds no place. Let no task of a victim ask more of anything than any of the preemptor's,
  * pods included, nor have it more tasks, nor a constraint of topology. If it finds no place in its
  * turn, neither does the preemptor, as its tasks would have taken the places of the preemptor's.
- * Nor is a place lacking, where GPUs alone decide, for tasks of one GPU. Of other victims
- * everything counts as lost; in the preemptor's branch there must be none of them, as K would be
- * another one.
+ * Nor is a place lacking, where GPUs alone decide, for tasks of one GPU. Of scenarios with other
+ * victims nothing is claimed.
  *
  * So the preemptor finds what is free now and at most these sums, in milli-GPU, parts of devices
  * included. Portions have to be exact on every size of device.
@@ -34,9 +33,8 @@
 #include "flat_int.h"
 #include "own_turn.h"
 
-struct held_back { /* of a branch's victims: GPUs they lost, those they are not due, and what those
-                      lost that may find no place */
-    int64_t lost, not_due, large;
+struct held_back { /* of a branch's victims: GPUs they lost, and those they are not due */
+    int64_t lost, not_due;
 };
 
 struct heads { /* of a branch while one of its victims is not served: the most that its first job
@@ -375,9 +373,9 @@ static struct orr_given_back *open_given(struct orr_victim_search *search)
 }
 
 /* What the preemptor finds at most, if everybody finds a place. */
-static int64_t sum_up_found(struct orr_victim_search *search, struct orr_given_back *given,
-                            const struct held_back *by_branch)
+static int64_t sum_up_found(struct orr_victim_search *search, struct orr_given_back *given)
 {
+    const struct held_back *by_branch = given->scenario;
     const struct orr_own_turn *turn = orr_own_turn__find(search);
     if (!turn->known) {
         return INT64_MAX;
@@ -394,20 +392,9 @@ static int64_t sum_up_found(struct orr_victim_search *search, struct orr_given_b
     return found;
 }
 
-static int64_t sum_up_large(const struct orr_victim_search *search,
-                            const struct held_back *by_branch)
-{
-    int64_t large = 0;
-    for (uint32_t q = 0; q < search->session->queue_count; q++) {
-        large += by_branch[q].large;
-    }
-    return large;
-}
-
 bool orr_victim__leaves_too_little(struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
-    const int64_t asked = search->demand.v[ORR_SHARE_GPU];
     struct orr_given_back *given = open_given(search);
     if (given == NULL) {
         return false;
@@ -417,15 +404,11 @@ bool orr_victim__leaves_too_little(struct orr_victim_search *search)
         const struct orr_apart_victim *victim = &s->victims[v];
         struct held_back *held = &given->scenario[victim->branch];
         const int64_t lost = victim->lost_demand.v[ORR_SHARE_GPU];
+        if (!is_small(search, victim->job, victim->due)) {
+            return false; /* it may find no place */
+        }
         held->lost += lost;
         held->not_due += lost - victim->demand.v[ORR_SHARE_GPU];
-        held->large += is_small(search, victim->job, victim->due) ? 0 : lost;
     }
-    const int64_t large = sum_up_large(search, given->scenario);
-    /* If some victims may find no place, the sum of what is found proves nothing. */
-    if (given->scenario[given->own].large > 0 || large >= asked - given->free) {
-        return false;
-    }
-    const int64_t found = sum_up_found(search, given, given->scenario);
-    return found < asked && large < asked - found;
+    return sum_up_found(search, given) < search->demand.v[ORR_SHARE_GPU];
 }
