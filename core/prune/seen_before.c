@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "seen-before": in trees, a scenario of the same victims was refuted by a dry run, of this
- * search or an earlier one, and all that the dry run read is as it was. It is asked where the
- * preemptor and all victims ask whole GPUs and nothing else.
+ * search or an earlier one, and all that the dry run read is as it was. Nothing is known where
+ * somebody asks other resources beside GPUs, where the preemptor asks whole GPUs and some victim
+ * does not, nor of parts of devices where somebody has a constraint of topology.
  *
  * A search that fails is mostly followed by one for the same job where a few nodes, queues or jobs
  * are others, and most scenarios of both have the same victims. What a dry run reads is the
@@ -12,16 +13,17 @@
  * so that only the victims cost anything with each scenario. An answer stays until another one
  * takes its slot.
  *
- * A node is hashed only as far as it decides where whole GPUs go (victim_index.c), as its shared
- * devices change all the time.
+ * Where whole GPUs are asked, a node is hashed only as far as it decides where these go
+ * (victim_index.c), as its shared devices change all the time.
  */
 #include "flat_int.h"
 #include "seen_before.h"
 
 /* Of a job, in the lowest bits of its fingerprint. */
 #define CONSTRAINED UINT64_C(1) /* by a topology */
-#define ASKS_MORE   UINT64_C(2) /* than whole GPUs and one domain */
-#define TRAITS      UINT64_C(3)
+#define IN_PARTS    UINT64_C(2) /* some task asks something else than whole GPUs, */
+#define ASKS_MORE   UINT64_C(4) /* or other resources beside, or a domain within one */
+#define TRAITS      UINT64_C(7)
 
 struct orr_seen {      /* of a search */
     uint64_t *of_job;  /* by job: its fingerprint with its traits; 0: not known */
@@ -29,9 +31,11 @@ struct orr_seen {      /* of a search */
                         * known */
     uint64_t search;   /* what is the same for all scenarios; 0: not known */
     uint64_t preemptor;
-    uint64_t probe;    /* of which this is: */
-    uint64_t nodes;    /* of the feasible nodes */
-    uint64_t scenario; /* the one asked last; 0: not known */
+    uint64_t unknown;        /* traits of those of whom nothing is known beside this preemptor */
+    const uint64_t *content; /* by node: what places for this preemptor hang on */
+    uint64_t probe;          /* of which this is: */
+    uint64_t nodes;          /* of the feasible nodes */
+    uint64_t scenario;       /* the one asked last; 0: not known */
 };
 
 static uint64_t fingerprint_job(const struct orr_session *session, struct orr_seen *seen,
@@ -48,9 +52,8 @@ static uint64_t fingerprint_job(const struct orr_session *session, struct orr_se
         }
         for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
             const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
-            traits |= !orr_ask_is_whole_gpus(ask) || orr_prune__asks_beside_gpus(session, ask)
-                          ? ASKS_MORE
-                          : 0;
+            traits |= orr_ask_is_whole_gpus(ask) ? 0 : IN_PARTS;
+            traits |= orr_prune__asks_beside_gpus(session, ask) ? ASKS_MORE : 0;
         }
         seen->of_job[index] = ((orr_scatter(fingerprint) | (TRAITS + 1)) & ~TRAITS) | traits;
     }
@@ -66,6 +69,10 @@ static struct orr_seen *open_seen(struct orr_victim_search *search)
     if (orr_apart__of(search) != NULL) {
         seen->preemptor = fingerprint_job(session, seen, search->job);
         seen->search = orr_victim__search_fingerprint(search);
+        const bool in_parts = (seen->preemptor & IN_PARTS) != 0;
+        seen->unknown = ASKS_MORE | (in_parts ? CONSTRAINED : IN_PARTS);
+        seen->content =
+            in_parts ? session->victim_index->content : session->victim_index->gpu_content;
     }
     return seen;
 }
@@ -108,7 +115,7 @@ static uint64_t fingerprint_lowest_common(const struct orr_victim_search *search
 static void fingerprint_probe(const struct orr_victim_search *search, struct orr_seen *seen)
 {
     const struct orr_session *session = search->session;
-    const uint64_t *content = session->victim_index->gpu_content;
+    const uint64_t *content = seen->content;
     seen->probe = search->refuter.probe;
     seen->nodes = orr_scatter(seen->preemptor + search->k) + fingerprint_lowest_common(search);
     for (uint32_t n = 0; n < session->node_count; n++) {
@@ -124,7 +131,7 @@ static uint64_t mark_victim(const struct orr_session *session, struct orr_seen *
         const uint32_t node = session->tasks[victim->task].live.node;
         const uint64_t nth = victim->task - session->jobs[victim->job].first_task;
         const uint64_t task = orr_scatter(fingerprint_job(session, seen, victim->job) + nth);
-        const uint64_t content = node == ORR_NONE ? 0 : session->victim_index->gpu_content[node];
+        const uint64_t content = node == ORR_NONE ? 0 : seen->content[node];
         *mark = orr_scatter(task ^ content) | 1;
     }
     return *mark;
@@ -135,7 +142,7 @@ static uint64_t add_up(const struct orr_victim_search *search, struct orr_seen *
                        const struct orr_victims *victims, bool recorded, uint64_t *sum)
 {
     uint64_t traits = 0;
-    for (uint32_t i = 0; i < victims->count && (traits & ASKS_MORE) == 0; i++) {
+    for (uint32_t i = 0; i < victims->count && (traits & seen->unknown) == 0; i++) {
         const uint64_t mark = mark_victim(search->session, seen, &victims->items[i]);
         traits |= seen->of_job[victims->items[i].job];
         *sum += recorded ? ~mark : mark;
@@ -153,7 +160,7 @@ static uint64_t fingerprint_places(const struct orr_victim_search *search, struc
     if ((traits & CONSTRAINED) != 0) {
         sum += search->session->victim_index->gpu_content_fingerprint;
     }
-    return (traits & ASKS_MORE) == 0 ? orr_scatter(sum + seen->search) | 1 : 0;
+    return (traits & seen->unknown) == 0 ? orr_scatter(sum + seen->search) | 1 : 0;
 }
 
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
@@ -164,7 +171,7 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
     }
     struct orr_seen *seen = search->refuter.seen;
     seen->scenario = 0;
-    if (seen->search == 0 || (seen->preemptor & ASKS_MORE) != 0) {
+    if (seen->search == 0 || (seen->preemptor & seen->unknown) != 0) {
         return ORR_OUTCOME_SOLVED;
     }
     if (seen->probe != search->refuter.probe) {
