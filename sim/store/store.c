@@ -199,21 +199,24 @@ static enum orr_status write_tables_of(sqlite3 *db, const struct orr_store_input
                                                         : status;
 }
 
-static enum orr_status find_job_root(sqlite3 *db, uint32_t *root, struct orr_err *err)
+static enum orr_status find_job_table(sqlite3 *db, struct orr_job_table *table, struct orr_err *err)
 {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(db, orr_store_sql__job_root, -1, &statement, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v2(db, orr_store_sql__job_table, -1, &statement, NULL) != SQLITE_OK) {
         return orr_store__failed(db, err);
     }
     const bool found = sqlite3_step(statement) == SQLITE_ROW;
-    *root = found ? (uint32_t)sqlite3_column_int64(statement, 0) : 0;
+    if (found) {
+        table->root = (uint32_t)sqlite3_column_int64(statement, 0);
+        table->columns = (uint32_t)sqlite3_column_int64(statement, 1);
+    }
     (void)sqlite3_finalize(statement);
     return found ? ORR_OK : orr_store__failed(db, err);
 }
 
 /* Writes with SQLite what it is to write. */
 static enum orr_status write_by_sqlite(sqlite3 *db, const struct orr_store_input *input,
-                                       uint32_t *job_root, struct orr_err *err)
+                                       struct orr_job_table *job_table, struct orr_err *err)
 {
     char version[64];
     union { /* SQLite hands the pointer back as it came */
@@ -232,7 +235,7 @@ static enum orr_status write_by_sqlite(sqlite3 *db, const struct orr_store_input
         status = write_tables_of(db, input, err);
     }
     if (status == ORR_OK) {
-        status = find_job_root(db, job_root, err);
+        status = find_job_table(db, job_table, err);
     }
     return status == ORR_OK ? orr_store__exec(db, "COMMIT", err) : status;
 }
@@ -247,15 +250,15 @@ static enum orr_status fail(struct orr_store *store, enum orr_status status, str
 enum orr_status orr_store_write(struct orr_store *store, const struct orr_store_input *input,
                                 struct orr_err *err)
 {
-    uint32_t job_root = 0;
-    enum orr_status status = write_by_sqlite(store->db, input, &job_root, err);
+    struct orr_job_table job_table = {0};
+    enum orr_status status = write_by_sqlite(store->db, input, &job_table, err);
     if (status == ORR_OK && sqlite3_close(store->db) != SQLITE_OK) {
         status = orr_store__failed(store->db, err);
     } else if (status == ORR_OK) {
         store->db = NULL;
     }
     if (status == ORR_OK && !input->totals_only) {
-        status = orr_store__write_jobs(store->lock, job_root, input, err);
+        status = orr_store__write_jobs(store->lock, job_table, input, err);
     }
     return status == ORR_OK ? ORR_OK : fail(store, status, err);
 }

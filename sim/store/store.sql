@@ -174,7 +174,6 @@ INSERT INTO reason_change VALUES
   (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),
   (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?);
 
--- name: job_root
--- the page that the rows of `job` hang on: see store_jobs.c
-SELECT rootpage FROM sqlite_schema WHERE name = 'job' AND type = 'table';
-
+-- name: job_table
+-- the page that the rows of `job` hang on, and how many columns they have: see store_jobs.c
+SELECT rootpage, (SELECT count(*) FROM pragma_table_info('job')) FROM sqlite_schema WHERE name = 'job' AND type = 'table';

@@ -112,15 +112,27 @@ static void put_job(struct orr_record *record, const struct orr_store_input *inp
     orr_record_int(record, spec->priority);
 }
 
-static enum orr_status put_jobs(struct orr_pages *pages, const struct orr_store_input *input,
-                                struct orr_err *err)
+/* As an INSERT would refuse: all rows have as many values, so that the first one is enough. */
+static enum orr_status check_columns(const struct orr_record *first, uint32_t columns,
+                                     struct orr_err *err)
+{
+    const uint32_t values = orr_record_columns(first);
+    return values == columns ? ORR_OK
+                             : orr_fail(err, ORR_BUG, "a row of %u values for %u columns of job",
+                                        (unsigned)values, (unsigned)columns);
+}
+
+static enum orr_status put_jobs(struct orr_pages *pages, uint32_t columns,
+                                const struct orr_store_input *input, struct orr_err *err)
 {
     for (uint32_t job = 0; job < input->world->job_count; job++) {
         if (job % LOOK_EVERY == 0 && input->interrupted != NULL && *input->interrupted != 0) {
             return orr_store__interrupted(err);
         }
-        put_job(orr_pages_record(pages), input, job);
-        const enum orr_status status = orr_pages_add(pages, job, err);
+        struct orr_record *record = orr_pages_record(pages);
+        put_job(record, input, job);
+        enum orr_status status = job == 0 ? check_columns(record, columns, err) : ORR_OK;
+        status = status == ORR_OK ? orr_pages_add(pages, job, err) : status;
         if (status != ORR_OK) {
             return status;
         }
@@ -128,13 +140,13 @@ static enum orr_status put_jobs(struct orr_pages *pages, const struct orr_store_
     return orr_pages_finish(pages, err);
 }
 
-enum orr_status orr_store__write_jobs(int file, uint32_t root, const struct orr_store_input *input,
-                                      struct orr_err *err)
+enum orr_status orr_store__write_jobs(int file, struct orr_job_table table,
+                                      const struct orr_store_input *input, struct orr_err *err)
 {
     struct orr_pages *pages = NULL;
-    enum orr_status status = orr_pages_open(file, root, &pages, err);
+    enum orr_status status = orr_pages_open(file, table.root, &pages, err);
     if (status == ORR_OK) {
-        status = put_jobs(pages, input, err);
+        status = put_jobs(pages, table.columns, input, err);
     }
     orr_pages_close(pages);
     return status;

@@ -14,11 +14,13 @@ enum {
     HEADER_BYTES = 100, /* of the file, and what of it is read */
     AT_PAGE_BYTES = 16,
     AT_RESERVED = 20, /* bytes at the end of each page */
-    AT_PAGE_COUNT = 28,
-    AT_FORM = 44,
+    AT_CHANGES = 24,
+    AT_PAGE_COUNT = 28, /* counts only while the two numbers of changes are equal */
     AT_FIRST_FREE = 32,
+    AT_FORM = 44,
     AT_AUTO_VACUUM = 52,
-    AT_ENCODING = 56
+    AT_ENCODING = 56,
+    AT_CHANGES_COUNTED = 92
 };
 
 enum { FORM = 4, UTF8 = 1 }; /* the form that has 0 and 1 as types */
@@ -128,6 +130,15 @@ void orr_record_text(struct orr_record *record, const char *text)
     record->body_bytes += bytes;
 }
 
+uint32_t orr_record_columns(const struct orr_record *record)
+{
+    uint32_t columns = 0;
+    for (size_t i = 0; i < record->types_bytes; i++) {
+        columns += (record->types[i] & 0x80) == 0; /* the last byte of a type */
+    }
+    return columns;
+}
+
 struct orr_record *orr_pages_record(struct orr_pages *pages)
 {
     struct orr_record *record = &pages->record;
@@ -174,7 +185,8 @@ enum orr_status orr_pages_open(int file, uint32_t root, struct orr_pages **out, 
     uint8_t header[HEADER_BYTES];
     const bool whole = pread(file, header, sizeof header, 0) == (ssize_t)sizeof header;
     if (!whole || load_u32(header + AT_FORM) != FORM || load_u32(header + AT_ENCODING) != UTF8 ||
-        load_u32(header + AT_AUTO_VACUUM) != 0 || load_u32(header + AT_FIRST_FREE) != 0) {
+        load_u32(header + AT_AUTO_VACUUM) != 0 || load_u32(header + AT_FIRST_FREE) != 0 ||
+        load_u32(header + AT_CHANGES) != load_u32(header + AT_CHANGES_COUNTED)) {
         return orr_fail(err, ORR_IO, "cannot write results: SQLite made a file of another form");
     }
     struct orr_pages *pages = orr_zalloc(1, sizeof *pages);

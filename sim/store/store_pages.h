@@ -36,6 +36,8 @@ struct orr_record *orr_pages_record(struct orr_pages *pages);
 void orr_record_null(struct orr_record *record);
 void orr_record_int(struct orr_record *record, int64_t value);
 void orr_record_text(struct orr_record *record, const char *text);
+/* How many values it has. */
+uint32_t orr_record_columns(const struct orr_record *record);
 /* Adds the record as the row `id`, which is above all before. */
 enum orr_status orr_pages_add(struct orr_pages *pages, int64_t id,
                               struct orr_err *err) ORR_MUST_USE;

@@ -158,15 +158,50 @@ static void test_lock_page(void **state)
     (void)unlink(file.path);
 }
 
+/* The bytes of the header that make the file one that is not written to. */
 static void test_unknown_form(void **state)
+{
+    (void)state;
+    static const struct {
+        off_t at;
+        uint8_t number[4];
+    } changes[] = {
+        {24, {0, 0, 0, 9}}, /* changed by who keeps no count of pages */
+        {32, {0, 0, 0, 2}}, /* a free page */
+        {44, {0, 0, 0, 1}}, /* no types for 0 and 1 */
+        {52, {0, 0, 0, 3}}, /* auto_vacuum */
+        {56, {0, 0, 0, 2}}  /* UTF-16 */
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        const struct file file = make_file();
+        struct orr_err err = {0};
+        struct orr_pages *pages;
+        assert_int_equal(pwrite(file.descriptor, changes[i].number, 4, changes[i].at), 4);
+        assert_int_equal(orr_pages_open(file.descriptor, file.root, &pages, &err), ORR_IO);
+        (void)close(file.descriptor);
+        (void)unlink(file.path);
+    }
+}
+
+/* A type of a long text has several bytes and is one column. */
+static void test_columns(void **state)
 {
     (void)state;
     const struct file file = make_file();
     struct orr_err err = {0};
     struct orr_pages *pages;
-    const uint8_t utf16[] = {0, 0, 0, 2};
-    assert_int_equal(pwrite(file.descriptor, utf16, sizeof utf16, 56), (ssize_t)sizeof utf16);
-    assert_int_equal(orr_pages_open(file.descriptor, file.root, &pages, &err), ORR_IO);
+    char text[TEXT_MOST + 1];
+    memset(text, 'x', TEXT_MOST);
+    text[TEXT_MOST] = '\0';
+    assert_int_equal(orr_pages_open(file.descriptor, file.root, &pages, &err), ORR_OK);
+    struct orr_record *record = orr_pages_record(pages);
+    assert_int_equal(orr_record_columns(record), 0);
+    orr_record_null(record);
+    orr_record_text(record, text);
+    orr_record_int(record, 7);
+    orr_record_text(record, "");
+    assert_int_equal(orr_record_columns(record), 4);
+    orr_pages_close(pages);
     (void)close(file.descriptor);
     (void)unlink(file.path);
 }
@@ -174,10 +209,9 @@ static void test_unknown_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_lock_page),
-        cmocka_unit_test(test_unknown_form),
+        cmocka_unit_test(test_levels),    cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_lock_page), cmocka_unit_test(test_unknown_form),
+        cmocka_unit_test(test_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
