@@ -36,7 +36,7 @@ struct lending {
     uint32_t *flavor_of; /* by node; ORR_NONE: of none */
     bool *inner, *flavored_below;
     bool *open;       /* by root: its tree is not judged any more */
-    bool *reported;   /* by cell: it is over, and that was said or is excused */
+    bool *reported;   /* by cell: it is over, and that is a finding already, or excused */
     bool several;     /* some node is of several flavors */
     int64_t most_mib; /* of a device of the shard; 0: none is known */
     uint32_t shard;   /* whose queues these are */

@@ -648,9 +648,9 @@ orr_ms orr_slurm__plan_before(const struct slurm *slurm, orr_ms from, orr_ms bou
 bool orr_slurm__plan(struct slurm *slurm, const struct orr_view *view, orr_ms from, orr_ms until);
 
 /* slurm_preempt.c */
-bool orr_slurm__preempts(const struct slurm *slurm);
-/* Is a job that runs none to be preempted yet, because of PreemptExemptTime? */
-bool orr_slurm__any_exempt(const struct slurm *slurm, orr_ms now); /* at all? */
+bool orr_slurm__preempts(const struct slurm *slurm); /* at all? */
+/* May some job that runs not be preempted yet, because of PreemptExemptTime? */
+bool orr_slurm__any_exempt(const struct slurm *slurm, orr_ms now);
 /* By tier or QOS; where the victim runs, or would, is victim->partition. */
 bool orr_slurm__can_preempt(const struct slurm *slurm, const struct slurm_record *record,
                             const struct slurm_record *victim);

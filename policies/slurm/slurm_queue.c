@@ -19,7 +19,6 @@ static int by_i64(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-/* By tier, priority and time alone. */
 /* Which of the partitions that its job names, in their order, a record is of. */
 static int64_t named_as(const struct slurm *slurm, const struct slurm_record *record)
 {
@@ -31,6 +30,7 @@ static int64_t named_as(const struct slurm *slurm, const struct slurm_record *re
     return nth;
 }
 
+/* By tier, priority and time alone. */
 static int compare_plain(const struct slurm *slurm, const struct slurm_record *x,
                          const struct slurm_record *y)
 {

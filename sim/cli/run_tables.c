@@ -16,8 +16,6 @@ const char *run_number(double value, int digits, char out[24])
     return out;
 }
 
-/* A quantile of waits; one that was not reached is more than the longest that anybody was seen to
- * wait. */
 const char *run_quantile(const struct orr_waits *waits, double value_s, char out[24])
 {
     char least[24];
@@ -119,7 +117,6 @@ void run_text_queues(const struct orr_report *r, FILE *out)
     orr_arena_release(&arena);
 }
 
-/* The parameters that are not at their defaults. */
 /* A text of several lines by the name of its file, or by their number. */
 static void short_value(const struct orr_engine_shard *shard, const char *name, const char *text,
                         char *value, size_t bytes)

@@ -217,9 +217,8 @@ enum orr_status orr_engine__refuse_worn(const struct engine *engine, struct orr_
         return orr_fail(
             err, ORR_SCENARIO,
             "attempts of job %.80s held %.3g GPU-hours, and with the one that begins more than "
-            "%.3g, "
-            "as much as a run counts of one job; give it checkpoints, or the scenario a shorter "
-            "horizon",
+            "%.3g, as much as a run counts of one job; give it checkpoints, or the scenario a "
+            "shorter horizon",
             orr_world_job_name(engine->world, engine->worn_job, name, sizeof name),
             held_mgpu_ms(engine, engine->worn_job) / mgpu_ms_of_hour,
             (double)most_mgpu_ms / mgpu_ms_of_hour);
