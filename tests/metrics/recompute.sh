@@ -415,9 +415,16 @@ case_documented() {
     [ ! -s missing ] || fail "not in analysis/README.md: $(cat missing)"
 }
 
-# The comparison itself: a number that is off by a hair, or not there, is told.
+# The comparison itself: a number that is off by a hair, or not there, is told, and a page whose rows are in disorder.
 case_notices() {
     holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
+    cp run.db off.db
+    page=$(sqlite3 run.db "SELECT rootpage FROM sqlite_schema WHERE name = 'eviction'") size=$(sqlite3 run.db 'PRAGMA page_size')
+    at=$(((page - 1) * size + 8)) # the first pointers of a leaf, the second before the first
+    dd if=run.db of=off.db bs=1 skip=$((at + 2)) seek=$at count=2 conv=notrunc 2>/dev/null
+    dd if=run.db of=off.db bs=1 skip=$at seek=$((at + 2)) count=2 conv=notrunc 2>/dev/null
+    sqlite3 -bail -readonly off.db <"$source/tests/metrics/recompute.sql" >said
+    grep -q '^file | integrity .*out of order' said || fail "a page in disorder: $(cat said)"
     for change in "value = value * 1.00000001" "value = NULL" "n = n + 1"; do
         cp run.db off.db
         sqlite3 off.db "UPDATE metric SET $change WHERE name = 'share_deviation' AND scope = 'all'"

@@ -10,6 +10,9 @@
 .mode list
 .separator " | "
 PRAGMA temp_store = MEMORY;
+-- What SQLite finds of the file itself, whose rows of `job` it did not write. It also looks at the temporary tables: before there are any.
+CREATE TEMP TABLE unsound(words);
+INSERT INTO unsound SELECT replace(integrity_check, char(10), ' ') FROM pragma_integrity_check WHERE integrity_check <> 'ok';
 
 -- Nodes with the GPUs that are there for jobs, not with those of foreign pods; MIG instances count among `gpus`, and are no `devices`.
 CREATE TEMP TABLE node AS
@@ -1224,6 +1227,8 @@ WHERE e.error <= (SELECT min(error) * (1 + 1e-9) + 1e-9 FROM e) ORDER BY e.batch
 
 -- ---- the books, and the comparison ----
 CREATE TEMP TABLE wrong AS
+SELECT 'file' AS what, 'integrity' AS name, words AS made, 'ok' AS stored FROM unsound
+UNION ALL
 SELECT 'run' AS what, 'window_start_ms' AS name, coalesce(s.at_ms, 'none') AS made, CASE r.warmup WHEN 'detected' THEN r.window_start_ms ELSE 'none' END AS stored
 FROM run AS r LEFT JOIN settled AS s WHERE r.warmup <> 'stated' AND made <> stored
 UNION ALL

@@ -36,7 +36,6 @@ clean() {
 # loads again.
 sound() {
     expect 0 "$orrery" run "$1" --check-books --force -q -o r.db
-    is 'PRAGMA integrity_check' ok
     expect 0 "$orrery" audit r.db
     sqlite3 -bail -readonly r.db ".read $here/../metrics/recompute.sql" >out
     tail -n 1 out | grep -q ' compared, 0 differ$' || fail 'metrics made again in SQL differ'
