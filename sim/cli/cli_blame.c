@@ -95,7 +95,6 @@ static void print_table(const char *what, const struct orr_blame *blame)
     orr_arena_init(&arena);
     struct orr_name_column column = {.count = blame->count};
     column.names = orr_arena_alloc(&arena, blame->count + (size_t)1, sizeof *column.names);
-    column.shorts = orr_arena_alloc(&arena, blame->count + (size_t)1, sizeof *column.shorts);
     for (uint32_t i = 0; i < blame->count; i++) {
         column.names[i] = blame->items[i].shown;
     }

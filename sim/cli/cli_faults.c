@@ -2,6 +2,8 @@
 /* cli_faults.c - `orrery faults`: what the loss of each failure domain would have cost. */
 #include <string.h>
 
+#include <orrery/analysis/names.h>
+#include <orrery/base/mem.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/domain_loss.h>
 
@@ -83,29 +85,31 @@ static enum orr_status read_moments(struct faults_cli *o, struct orr_err *err)
 
 /* --- the answer --- */
 
+/* "n0001", "rack 3: n0007", "rack north: n0001 to n0006". */
 static const char *name_of(const struct faults_cli *o, const struct orr_domain_loss *item,
-                           char name[200])
+                           struct orr_arena *arena)
 {
-    char domain[60];
-    (void)snprintf(domain, sizeof domain, item->name != NULL ? "%.50s" : "%s%u",
-                   item->name != NULL ? item->name : "", item->domain);
+    char number[12];
+    (void)snprintf(number, sizeof number, "%u", (unsigned)item->domain);
+    const char *domain = item->name != NULL ? item->name : number;
+    const char *last = item->nodes > 1 ? item->last : "";
     if (strcmp(o->ask.level, "node") == 0) {
-        (void)snprintf(name, 200, "%.190s", item->first);
-    } else if (item->nodes == 1) {
-        (void)snprintf(name, 200, "%.50s %s: %.80s", o->ask.level, domain, item->first);
-    } else {
-        (void)snprintf(name, 200, "%.20s %s: %.55s to %.55s", o->ask.level, domain, item->first,
-                       item->last);
+        return item->first;
     }
+    const size_t bytes = strlen(o->ask.level) + strlen(domain) + strlen(item->first) +
+                         strlen(last) + sizeof " :  to ";
+    char *name = orr_arena_alloc(arena, bytes, 1);
+    (void)snprintf(name, bytes, "%s %s: %s%s%s", o->ask.level, domain, item->first,
+                   item->nodes > 1 ? " to " : "", last);
     return name;
 }
 
-static void print_one(const struct faults_cli *o, const struct orr_domain_losses *losses,
-                      const struct orr_domain_loss *item)
+/* Behind its name. */
+static void print_one(const struct orr_domain_losses *losses, const struct orr_domain_loss *item)
 {
-    char name[200], rough[24], when[32], wasted[24], longer[24], shorter[24];
-    (void)printf("%-32s %5u %9u %12s %12s %8u %12s", name_of(o, item, name), item->gpus,
-                 item->mean.hit_jobs, orr_cli_gpu_hours(item->mean.wasted_gpu_h, wasted),
+    char rough[24], when[32], wasted[24], longer[24], shorter[24];
+    (void)printf("%5u %9u %12s %12s %8u %12s", item->gpus, item->mean.hit_jobs,
+                 orr_cli_gpu_hours(item->mean.wasted_gpu_h, wasted),
                  orr_cli_gpu_hours(item->mean.longer_gpu_h, longer), item->mean.longer_jobs,
                  orr_cli_gpu_hours(item->mean.shorter_gpu_h, shorter));
     if (losses->moment_count > 1) {
@@ -121,14 +125,37 @@ static void print_one(const struct faults_cli *o, const struct orr_domain_losses
     (void)printf("\n");
 }
 
-static void print_sentence(const struct faults_cli *o, const struct orr_domain_losses *losses)
+static void print_table(const struct faults_cli *o, const struct orr_domain_losses *losses,
+                        uint32_t count, struct orr_arena *arena)
 {
-    char name[200], rough[24], when[32], wasted[24], longer[24];
+    struct orr_name_column column = {.count = count};
+    column.names = orr_arena_alloc(arena, count + (size_t)1, sizeof *column.names);
+    for (uint32_t i = 0; i < count; i++) {
+        column.names[i] = name_of(o, &losses->items[i], arena);
+    }
+    orr_name_column_of(&column, 32, arena);
+    orr_pad(stdout, o->ask.level, column.width + 1);
+    (void)printf("%5s %9s %12s %12s %8s %12s  %s\n", "GPUs", "jobs hit", "no use GPU-h",
+                 "waits GPU-h", "in jobs", "spared GPU-h",
+                 losses->moment_count > 1 ? "most damage (GPU-h), and who waited then"
+                                          : "who waited");
+    for (uint32_t i = 0; i < count; i++) {
+        orr_pad(stdout, column.shorts[i], column.width + 1);
+        print_one(losses, &losses->items[i]);
+    }
+    orr_short_legend(stdout, "", column.names, column.shorts, count);
+}
+
+static void print_sentence(const struct faults_cli *o, const struct orr_domain_losses *losses,
+                           struct orr_arena *arena)
+{
+    char rough[24], when[32], wasted[24], longer[24];
     const struct orr_domain_loss *first = &losses->items[0];
     if (first->damage_gpu_h > 0) {
         (void)printf("The loss of %s for %s does most damage: %s GPU-hours held to no use and "
                      "%s GPU-hours of waiting more%s.\n",
-                     name_of(o, first, name), orr_format_rough(rough, (double)o->ask.for_ms / 1000),
+                     name_of(o, first, arena),
+                     orr_format_rough(rough, (double)o->ask.for_ms / 1000),
                      orr_cli_gpu_hours(first->mean.wasted_gpu_h, wasted),
                      orr_cli_gpu_hours(first->mean.longer_gpu_h, longer),
                      losses->moment_count > 1 ? ", on average" : "");
@@ -151,7 +178,9 @@ static void print_sentence(const struct faults_cli *o, const struct orr_domain_l
 static void print_answer(const struct faults_cli *o, const struct orr_domain_losses *losses)
 {
     const uint32_t top = o->top < losses->count ? o->top : losses->count;
-    print_sentence(o, losses);
+    struct orr_arena arena;
+    orr_arena_init(&arena);
+    print_sentence(o, losses, &arena);
     (void)printf(
         "\"No use\": GPU time that jobs held without keeping what they did, beyond that of the run "
         "without the loss. Waits are for every start, times the GPUs that waited; \"spared\": "
@@ -164,16 +193,11 @@ static void print_answer(const struct faults_cli *o, const struct orr_domain_los
     }
     orr_cli_say_turns(longer_gpu_h, shorter_gpu_h);
     (void)printf("\n");
-    (void)printf("%-32s %5s %9s %12s %12s %8s %12s  %s\n", o->ask.level, "GPUs", "jobs hit",
-                 "no use GPU-h", "waits GPU-h", "in jobs", "spared GPU-h",
-                 losses->moment_count > 1 ? "most damage (GPU-h), and who waited then"
-                                          : "who waited");
-    for (uint32_t i = 0; i < top; i++) {
-        print_one(o, losses, &losses->items[i]);
-    }
+    print_table(o, losses, top, &arena);
     if (top < losses->count) {
         (void)printf("and %u more with less damage (--top)\n", losses->count - top);
     }
+    orr_arena_release(&arena);
 }
 
 static void put_damage(struct orr_json *json, const struct orr_domain_damage *damage)
