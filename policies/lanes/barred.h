@@ -23,22 +23,12 @@ static inline void orr_barred_release(struct orr_barred *barred)
     orr_impossible_release(&barred->impossible);
 }
 
-/* Why it is; NONE: it is not. */
-static inline enum orr_reason orr_barred_why(struct orr_barred *barred, struct orr_placer *placer,
-                                             const struct orr_view *view, uint32_t job)
-{
-    const enum orr_reason reason = orr_placer_bars(placer, job, false);
-    return reason == ORR_REASON_NONE && orr_impossible_has(&barred->impossible, view, job)
-               ? ORR_REASON_NEVER
-               : reason;
-}
-
 /* After an event of the job: is it barred, so that it is in no order? */
 static inline bool orr_barred_event(struct orr_barred *barred, struct orr_placer *placer,
                                     const struct orr_view *view, enum orr_job_event event,
                                     uint32_t job)
 {
-    if (orr_barred_why(barred, placer, view, job) == ORR_REASON_NONE) {
+    if (orr_impossible_bars(&barred->impossible, placer, view, job) == ORR_REASON_NONE) {
         return false;
     }
     if (event != ORR_JOB_ENDED) {
@@ -55,7 +45,8 @@ static inline void orr_barred_explain(struct orr_barred *barred, struct orr_plac
     for (uint32_t i = 0; i < barred->count; i++) {
         const uint32_t job = barred->jobs[i];
         if (orr_scaling_waits(view, job)) {
-            const enum orr_reason reason = orr_barred_why(barred, placer, view, job);
+            const enum orr_reason reason =
+                orr_impossible_bars(&barred->impossible, placer, view, job);
             const struct orr_proof proof = orr_ledger_prove(view->ledger, job, reason);
             orr_txn_explain_by(txn, job, reason, &proof);
         }

@@ -53,8 +53,8 @@ static bool is_conceivable(struct orr_impossible_books *books, const struct orr_
     return orr_place_conceivable(books->txn, books->ledger, spec->queue, false, NULL);
 }
 
-bool orr_impossible_has(struct orr_impossible *impossible, const struct orr_view *view,
-                        uint32_t job)
+static bool is_impossible(struct orr_impossible *impossible, const struct orr_view *view,
+                          uint32_t job)
 {
     const struct orr_job_spec *spec = &view->specs[job];
     const uint32_t at = spec->shape * 2 + spec->scales;
@@ -65,4 +65,12 @@ bool orr_impossible_has(struct orr_impossible *impossible, const struct orr_view
         impossible->known[at] = is_conceivable(impossible->books, spec) ? IT_MAY : IT_NEVER_DOES;
     }
     return impossible->known[at] == IT_NEVER_DOES;
+}
+
+enum orr_reason orr_impossible_bars(struct orr_impossible *impossible, struct orr_placer *placer,
+                                    const struct orr_view *view, uint32_t job)
+{
+    const enum orr_reason reason = orr_placer_bars(placer, job, false);
+    return reason == ORR_REASON_NONE && is_impossible(impossible, view, job) ? ORR_REASON_NEVER
+                                                                             : reason;
 }

@@ -5,6 +5,7 @@
 #ifndef ORR_POLICIES_IMPOSSIBLE_H
 #define ORR_POLICIES_IMPOSSIBLE_H
 
+#include <orrery/core/placer.h>
 #include <orrery/core/policy.h>
 
 struct orr_impossible_books;
@@ -15,8 +16,9 @@ struct orr_impossible {                 /* all zero as a run begins */
 };
 
 void orr_impossible_release(struct orr_impossible *impossible);
-/* Asks the books once for each shape. */
-bool orr_impossible_has(struct orr_impossible *impossible, const struct orr_view *view,
-                        uint32_t job);
+/* Why a job waits for ever: the cells of its queue (orr_placer_bars), or all nodes (NEVER, asked
+ * once for each shape), could not hold it; NONE: they could. */
+enum orr_reason orr_impossible_bars(struct orr_impossible *impossible, struct orr_placer *placer,
+                                    const struct orr_view *view, uint32_t job);
 
 #endif

@@ -78,15 +78,6 @@ static uint32_t kind_of(const struct orr_waiting *waiting, const struct orr_view
     return waiting->parts != NULL ? spec->shape * view->queues->count + spec->queue : spec->shape;
 }
 
-enum orr_reason orr_waiting_bars(struct orr_waiting *waiting, const struct orr_view *view,
-                                 uint32_t job)
-{
-    const enum orr_reason reason = orr_placer_bars(waiting->parts, job, false);
-    return reason == ORR_REASON_NONE && orr_impossible_has(&waiting->impossible, view, job)
-               ? ORR_REASON_NEVER
-               : reason;
-}
-
 static uint32_t lane_of(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job)
 {
     const uint32_t at = kind_of(waiting, view, job);

@@ -98,10 +98,12 @@ static inline bool orr_waiting_has(const struct orr_waiting *waiting, uint32_t j
 {
     return job < waiting->note_capacity && waiting->notes[job].at > 0;
 }
-/* Why a job waits for ever: its queue's part (orr_placer_bars), or all nodes, never hold it; or
- * NONE. */
-enum orr_reason orr_waiting_bars(struct orr_waiting *waiting, const struct orr_view *view,
-                                 uint32_t job);
+/* Why a job waits for ever (orr_impossible_bars); or NONE. */
+static inline enum orr_reason orr_waiting_bars(struct orr_waiting *waiting,
+                                               const struct orr_view *view, uint32_t job)
+{
+    return orr_impossible_bars(&waiting->impossible, waiting->parts, view, job);
+}
 /* It waits from now on, with this nth. */
 void orr_waiting_add(struct orr_waiting *waiting, const struct orr_view *view, uint32_t job,
                      uint64_t nth);
