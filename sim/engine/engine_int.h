@@ -162,9 +162,10 @@ void orr_engine__recur_forget(struct engine *engine);
 bool orr_engine__is_hopeless(struct engine *engine);
 /* ORR_SCENARIO: says what keeps it from ending. */
 enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
+/* As a job starts, which would end then. */
+void orr_engine__note_worn(struct engine *engine, uint32_t job, orr_ms end_ms);
 /* Some job was started as often as its state can count, or its attempts hold more GPU time than one
  * job's book has room for. */
-void orr_engine__note_worn(struct engine *engine, uint32_t job, orr_ms end_ms); /* as it starts */
 bool orr_engine__is_worn(const struct engine *engine);
 enum orr_status orr_engine__refuse_worn(const struct engine *engine, struct orr_err *err);
 

@@ -415,7 +415,7 @@ case_documented() {
     [ ! -s missing ] || fail "not in analysis/README.md: $(cat missing)"
 }
 
-# The comparison itself: a number that is off by a hair, or not there, is told, and a page whose rows are in disorder.
+# The comparison itself names a number that is off by a hair or not there, and a page whose rows are in disorder.
 case_notices() {
     holds 50 "$source/scenarios/whatif/reclaim/reclaim.yaml" --policy kai
     cp run.db off.db

@@ -4,7 +4,7 @@
 -- its views. Answers a line for each difference, then how many were compared.
 -- Not made here, and why: attainment, deadlines, lateness, gave_up, gave_up_share, requests, requests_late, requests_dropped, requests_waiting (scope workload): a
 -- results file does not keep the request series, nor which part of the workload a job came from.
--- Files with nodes of more than 64 GPUs are beyond it: what is held of them is not told device by device.
+-- Files with nodes of more than 64 GPUs are beyond it: their devices are not counted one by one.
 -- Nor broken_promises, promise_delay_max_s: the audit makes them again (recompute.sh, promises).
 -- Nor those of the scheduler's time (policy.latency), nor scenarios_simulated: cycles are not kept one by one.
 .mode list
@@ -687,24 +687,24 @@ CREATE TEMP TABLE pooled AS
 SELECT p.name AS pool, p.price, total(CASE WHEN s.window THEN s.there END) / 3.6e6 AS node_h,
        total(CASE WHEN NOT s.window THEN s.there END) / 3.6e6 AS run_h, total(NOT s.window AND s.there > 0) AS nodes
 FROM pool AS p LEFT JOIN stay AS s ON s.pool = p.name GROUP BY p.name;
-CREATE TEMP TABLE told AS
+CREATE TEMP TABLE features AS
 SELECT EXISTS (SELECT 1 FROM pool WHERE price IS NOT NULL) AS priced, EXISTS (SELECT 1 FROM metric WHERE name = 'capacity_gpu_h') AS resized;
-INSERT INTO made SELECT 'node_h', 'pool', 'pool=' || pool, node_h, nodes FROM pooled, told WHERE priced OR resized
+INSERT INTO made SELECT 'node_h', 'pool', 'pool=' || pool, node_h, nodes FROM pooled, features WHERE priced OR resized
 UNION ALL SELECT 'cost', 'pool', 'pool=' || pool, node_h * price, nodes FROM pooled WHERE price IS NOT NULL
 UNION ALL SELECT 'run_cost', 'pool', 'pool=' || pool, run_h * price, nodes FROM pooled WHERE price IS NOT NULL
 UNION ALL SELECT 'nodes_joined', 'pool', 'pool=' || pool,
                  (SELECT count(*) FROM away AS a JOIN node AS n ON n.id = a.node WHERE n.pool = pooled.pool AND a.to_ms IS NOT NULL), nodes
-          FROM pooled, told WHERE resized
+          FROM pooled, features WHERE resized
 UNION ALL SELECT 'nodes_left', 'pool', 'pool=' || pool,
                  (SELECT count(*) FROM away AS a JOIN node AS n ON n.id = a.node WHERE n.pool = pooled.pool
                     AND a.from_ms > (SELECT begin_ms FROM run)), nodes
-          FROM pooled, told WHERE resized
+          FROM pooled, features WHERE resized
 UNION ALL SELECT 'cost', 'all', '', total(node_h * price), total(nodes) FROM pooled WHERE price IS NOT NULL GROUP BY NULL HAVING count(*) > 0
 UNION ALL SELECT 'run_cost', 'all', '', total(run_h * price), total(nodes) FROM pooled WHERE price IS NOT NULL GROUP BY NULL HAVING count(*) > 0
 UNION ALL SELECT 'cost_per_useful_gpu_h', 'all', '',
                  CASE WHEN total(price IS NULL AND nodes > 0) = 0
                       THEN total(node_h * coalesce(price, 0)) / nullif((SELECT total(held - vain) FROM vain) / 3.6e9, 0) END, total(nodes)
-          FROM pooled, told WHERE priced GROUP BY NULL HAVING count(*) > 0;
+          FROM pooled, features WHERE priced GROUP BY NULL HAVING count(*) > 0;
 
 -- ---- nodes ----
 CREATE TEMP TABLE load AS

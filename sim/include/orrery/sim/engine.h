@@ -166,9 +166,8 @@ struct orr_run {
     struct orr_cycle_time cycle_time;
     struct orr_latency latency;
     struct orr_scheduler_time scheduler; /* all 0 if latency is ideal */
-    uint32_t
-        queue_len_max; /* most jobs waiting after the passes of an instant, from the begin on */
-    orr_ms end_ms;     /* of the last event */
+    uint32_t queue_len_max; /* most jobs waiting after an instant's passes, from the begin on */
+    orr_ms end_ms;          /* of the last event */
     uint64_t digest;
     struct orr_attempt *attempts;
     uint32_t attempt_count, attempt_capacity;
