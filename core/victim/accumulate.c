@@ -246,8 +246,7 @@ static const struct orr_topology_level *required_level(const struct orr_session 
     return topology == NULL ? NULL : orr_topology_find_level(topology, set->constraint.required);
 }
 
-static bool level_has_room(const struct orr_victim_search *search,
-                           const struct orr_topology_level *level)
+static bool level_has_room(struct orr_victim_search *search, const struct orr_topology_level *level)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
@@ -266,6 +265,8 @@ static bool level_has_room(const struct orr_victim_search *search,
         }
     }
     const bool possible = first_fit_decreasing(requirements, count, domains, level->value_count);
+    search->capacities.domain_lacks =
+        session->v017 != NULL ? 0 : (int64_t)(requirements[0] - domains[0]);
     orr_free(nodes);
     orr_free(domains);
     orr_free(requirements);
@@ -274,17 +275,22 @@ static bool level_has_room(const struct orr_victim_search *search,
 
 /* Filter of topology: the sets that must stay within a domain need domains with enough GPUs. Pod
  * sets are not looked at. */
-static bool pass_topology_filter(const struct orr_victim_search *search)
+static bool pass_topology_filter(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_topology_level *level = required_level(session, &session->sets[s]);
-        if (level != NULL && !level_has_room(search, level)) {
-            return false;
-        }
+    bool passes = true;
+    uint32_t count = 0;
+    if (search->capacities.domain_holds || search->capacities.domain_lacks > 0) {
+        return search->capacities.domain_holds;
     }
-    return true;
+    for (uint32_t s = job->first_set; passes && s < job->first_set + job->set_count; s++) {
+        const struct orr_topology_level *level = required_level(session, &session->sets[s]);
+        count += level != NULL;
+        passes = level == NULL || level_has_room(search, level);
+    }
+    search->capacities.domain_holds = passes && count <= 1 && session->v017 == NULL;
+    return passes;
 }
 
 static bool some_victim_on(const struct orr_victim_search *search, const bool *allowed)
@@ -321,7 +327,7 @@ static bool pass_affinity_filter(const struct orr_victim_search *search)
     return true;
 }
 
-bool orr_victim__passes_filters(const struct orr_victim_search *search)
+bool orr_victim__passes_filters(struct orr_victim_search *search)
 {
     return pass_idle_gpu_filter(search) && pass_affinity_filter(search) &&
            pass_topology_filter(search);

@@ -52,6 +52,7 @@ static void give_back(struct orr_capacities *c, uint32_t node, int64_t gpus)
 {
     c->fitting -= fitting_in(c, c->with[node]);
     c->with[node] += gpus;
+    c->domain_lacks -= gpus;
     c->fitting += fitting_in(c, c->with[node]);
 }
 
@@ -91,6 +92,8 @@ void orr_victim__start_capacities(struct orr_victim_search *search)
     c->elsewhere = 0;
     c->fitting = 0;
     c->same = 0;
+    c->domain_holds = false;
+    c->domain_lacks = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
         c->elsewhere += search->feasible[n] ? c->with[n] : 0;
         c->fitting += fitting_in(c, c->with[n]);

@@ -50,9 +50,11 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     int64_t elsewhere; /* of feasible nodes without potential victims */
     /* of the probe's tasks */
     int64_t needed, smallest;
-    int64_t each;     /* -1: they ask different amounts */
-    int64_t fitting;  /* tasks that ask `each` and fit, node by node */
-    double *at_probe; /* v017_filter.c: by node, GPUs free when the probe began; else NULL */
+    int64_t each;         /* -1: they ask different amounts */
+    int64_t fitting;      /* tasks that ask `each` and fit, node by node */
+    bool domain_holds;    /* the only set that must stay within a domain has one */
+    int64_t domain_lacks; /* > 0: so much more has to be given back before a domain has room */
+    double *at_probe;     /* v017_filter.c: by node, GPUs free when the probe began; else NULL */
 };
 
 /* The last potential victim on the node, or ORR_NONE; each has the one before it. */
@@ -180,7 +182,7 @@ struct orr_order;
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
 /* order: of possible victims, for a probe with recorded ones; all 0 before its first step. */
 bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
-bool orr_victim__passes_filters(const struct orr_victim_search *search);
+bool orr_victim__passes_filters(struct orr_victim_search *search);
 /* v017_twice.c, D2: lists the recorded victims of the jobs that the scenario takes in again; and
  * numbers the groups of victims that are recorded. */
 uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
