@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "seen-before": in trees, a scenario of the same victims was refuted by a dry run, of this
- * search or an earlier one, and all that the dry run read is as it was. Nothing is known where
- * somebody asks other resources beside GPUs, where the preemptor asks whole GPUs and some victim
- * does not, nor of parts of devices where somebody has a constraint of topology.
+ * search or an earlier one, and all that the dry run read is as it was. Where the
+ * preemptor asks whole GPUs nothing is known if some victim does not, or if somebody has a
+ * constraint of topology and somebody asks other resources beside GPUs.
  *
  * A search that fails is mostly followed by one for the same job where a few nodes, queues or jobs
  * are others, and most scenarios of both have the same victims. What a dry run reads is the
@@ -31,7 +31,7 @@ struct orr_seen {      /* of a search */
                         * known */
     uint64_t search;   /* what is the same for all scenarios; 0: not known */
     uint64_t preemptor;
-    uint64_t unknown;        /* traits of those of whom nothing is known beside this preemptor */
+    bool in_parts;           /* the preemptor asks something else than whole GPUs */
     const uint64_t *content; /* by node: what places for this preemptor hang on */
     uint64_t probe;          /* of which this is: */
     uint64_t nodes;          /* of the feasible nodes */
@@ -69,10 +69,9 @@ static struct orr_seen *open_seen(struct orr_victim_search *search)
     if (orr_apart__of(search) != NULL) {
         seen->preemptor = fingerprint_job(session, seen, search->job);
         seen->search = orr_victim__search_fingerprint(search);
-        const bool in_parts = (seen->preemptor & IN_PARTS) != 0;
-        seen->unknown = ASKS_MORE | (in_parts ? CONSTRAINED : IN_PARTS);
+        seen->in_parts = (seen->preemptor & IN_PARTS) != 0;
         seen->content =
-            in_parts ? session->victim_index->content : session->victim_index->gpu_content;
+            seen->in_parts ? session->victim_index->content : session->victim_index->gpu_content;
     }
     return seen;
 }
@@ -142,7 +141,7 @@ static uint64_t add_up(const struct orr_victim_search *search, struct orr_seen *
                        const struct orr_victims *victims, bool recorded, uint64_t *sum)
 {
     uint64_t traits = 0;
-    for (uint32_t i = 0; i < victims->count && (traits & seen->unknown) == 0; i++) {
+    for (uint32_t i = 0; i < victims->count && (seen->in_parts || (traits & IN_PARTS) == 0); i++) {
         const uint64_t mark = mark_victim(search->session, seen, &victims->items[i]);
         traits |= seen->of_job[victims->items[i].job];
         *sum += recorded ? ~mark : mark;
@@ -154,13 +153,16 @@ static uint64_t add_up(const struct orr_victim_search *search, struct orr_seen *
 static uint64_t fingerprint_places(const struct orr_victim_search *search, struct orr_seen *seen,
                                    const struct orr_victims *potential)
 {
+    const struct orr_victim_index *all = search->session->victim_index;
     uint64_t sum = seen->nodes;
     const uint64_t traits = seen->preemptor | add_up(search, seen, potential, false, &sum) |
                             add_up(search, seen, &search->recorded, true, &sum);
     if ((traits & CONSTRAINED) != 0) {
-        sum += search->session->victim_index->gpu_content_fingerprint;
+        sum += seen->in_parts ? all->content_fingerprint : all->gpu_content_fingerprint;
     }
-    return (traits & seen->unknown) == 0 ? orr_scatter(sum + seen->search) | 1 : 0;
+    const bool by_gpus =
+        (traits & IN_PARTS) == 0 && ((traits & CONSTRAINED) == 0 || (traits & ASKS_MORE) == 0);
+    return seen->in_parts || by_gpus ? orr_scatter(sum + seen->search) | 1 : 0;
 }
 
 enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
@@ -171,7 +173,7 @@ enum orr_outcome orr_seen__outcome(struct orr_victim_search *search,
     }
     struct orr_seen *seen = search->refuter.seen;
     seen->scenario = 0;
-    if (seen->search == 0 || (seen->preemptor & seen->unknown) != 0) {
+    if (seen->search == 0) {
         return ORR_OUTCOME_SOLVED;
     }
     if (seen->probe != search->refuter.probe) {
