@@ -109,6 +109,7 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
     const uint32_t left_out = taken->window->late == 0 ? f->own->run : ORR_NONE;
     struct stretch *stretch = aggregate->stretches;
     uint64_t fingerprint = fingerprint_rooms(taken->rooms);
+    orr_fingerprint_word(&fingerprint, (uint64_t)f->own->gpus << 32 | f->own->tasks);
     uint32_t waiting = 0;
     aggregate->active_count = 0;
     for (uint32_t r = 0; r < aggregate->run_count; r++) {

@@ -135,7 +135,8 @@ bool orr_aggregate__serve(const struct orr_victim_search *search, const struct o
             return orr_histogram__places(&serving.rooms, own->gpus) >= own->tasks;
         }
         if (!place(&serving, contender->tasks, contender->gpus)) {
-            return true;
+            /* Nor does a preemptor that asks no less find a place. */
+            return contender->gpus > own->gpus || contender->tasks > own->tasks;
         }
         pass(&serving, turn, 1);
         if (serving.late == 0 && orr_histogram__hold_all(&serving.rooms, &serving.tasks)) {
