@@ -97,7 +97,7 @@ static void open_service(struct orr_aggregate *aggregate, uint32_t leaf,
     struct service *service = &aggregate->services[leaf];
     service->at = stretch;
     service->held = service->gone;
-    aggregate->active[aggregate->active_count++] = leaf;
+    aggregate->active[aggregate->active_count++] = service;
 }
 
 /* Lists who is chosen, leaf by leaf; not the preemptor if it comes last. Returns a fingerprint of
@@ -122,7 +122,7 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
         }
         struct service *service = &aggregate->services[run->leaf];
         if (aggregate->active_count == 0 ||
-            aggregate->active[aggregate->active_count - 1] != run->leaf) {
+            aggregate->active[aggregate->active_count - 1] != service) {
             open_service(aggregate, run->leaf, stretch);
         }
         *stretch = (struct stretch){run, count, waiting > run->gpus ? waiting : run->gpus};

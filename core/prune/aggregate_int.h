@@ -48,7 +48,7 @@ struct orr_aggregate {
     uint32_t run_count;
     struct stretch *stretches; /* of a scenario, by leaf, in line */
     struct service *services;  /* by leaf */
-    uint32_t *active;          /* leaves with contenders */
+    struct service **active;   /* leaves with contenders */
     uint32_t active_count;
     struct standing own[2]; /* of the preemptor's queue: now, and with it: as if it asked one GPU */
     uint32_t opened_for;    /* so many of the preemptor's tasks; 0: for none */

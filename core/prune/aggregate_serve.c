@@ -11,6 +11,7 @@ struct serving { /* a scenario */
     struct orr_room_histogram rooms, tasks; /* tasks: that are left, with counted ones: */
     uint32_t singles, whole_nodes;          /* of light contenders whose turn it was */
     uint32_t late;                          /* contenders that may be served after the preemptor */
+    struct service **next, **end;           /* leaves with contenders, the best first */
 };
 
 /* Where the leaf's next contender or who waits before it asks so many GPUs. */
@@ -47,45 +48,35 @@ static inline bool is_before(const struct serving *serving, const struct service
     return now < then || (!(now > then) && one->before < other->before);
 }
 
-struct turn {
-    struct service *leaf, *rival; /* that is served next, and the first one after it; or NULL */
-};
-
-static struct turn find_turn(const struct serving *serving, const struct orr_aggregate *aggregate)
+/* Moves a leaf back to where it belongs among those after it, which are in order, the best first.
+ */
+static void line_up(const struct serving *serving, struct service **first)
 {
-    struct turn turn = {0};
-    for (uint32_t i = 0; i < aggregate->active_count; i++) {
-        struct service *leaf = &aggregate->services[aggregate->active[i]];
-        if (leaf->left == 0) {
-            continue;
-        }
-        if (turn.rival != NULL && !is_before(serving, leaf, turn.rival)) {
-            continue;
-        }
-        const bool best = turn.leaf == NULL || is_before(serving, leaf, turn.leaf);
-        turn = best ? (struct turn){leaf, turn.leaf} : (struct turn){turn.leaf, leaf};
+    struct service *leaf = *first;
+    struct service **at = first;
+    for (; at + 1 < serving->end && is_before(serving, at[1], leaf); at++) {
+        at[0] = at[1];
     }
-    return turn;
+    *at = leaf;
 }
 
-/* As many of the run that is next as come before the rival, up to `most`, find places or will. */
-static uint32_t pass(struct serving *serving, struct turn turn, uint32_t most)
+/* The contender that is next finds a place, or will. */
+static void pass(struct serving *serving)
 {
-    struct service *leaf = turn.leaf;
+    struct service *leaf = *serving->next;
     const uint32_t gpus = leaf->at->run->gpus;
-    uint32_t count = 0;
-    do {
-        count++;
-        leaf->held += gpus;
+    leaf->held += gpus;
+    serving->late -= !leaf->goes_first;
+    if (--leaf->left > 0) {
         stand(serving, leaf, gpus);
-    } while (count < most && count < leaf->left &&
-             (turn.rival == NULL || is_before(serving, leaf, turn.rival)));
-    serving->late -= leaf->goes_first ? 0 : count;
-    leaf->left -= count;
-    if (leaf->left == 0) {
+    } else {
         go_to(serving, leaf, leaf->at + 1);
     }
-    return count;
+    if (leaf->left > 0) {
+        line_up(serving, serving->next);
+    } else {
+        serving->next++;
+    }
 }
 
 /* False: a task finds no place. */
@@ -114,18 +105,20 @@ bool orr_aggregate__serve(const struct orr_victim_search *search, const struct o
     struct serving serving = {.session = search->session,
                               .rooms = *taken->rooms,
                               .tasks = taken->window->tasks,
-                              .late = taken->window->late};
-    for (uint32_t i = 0; i < f->aggregate->active_count; i++) {
-        struct service *leaf = &f->aggregate->services[f->aggregate->active[i]];
-        go_to(&serving, leaf, leaf->at);
+                              .late = taken->window->late,
+                              .next = f->aggregate->active,
+                              .end = f->aggregate->active + f->aggregate->active_count};
+    for (uint32_t i = f->aggregate->active_count; i-- > 0;) {
+        serving.next = &f->aggregate->active[i];
+        go_to(&serving, *serving.next, (*serving.next)->at);
+        line_up(&serving, serving.next);
     }
-    for (struct turn turn; (turn = find_turn(&serving, f->aggregate)).leaf != NULL;) {
-        const struct run *run = turn.leaf->at->run;
+    while (serving.next < serving.end) {
+        const struct run *run = (*serving.next)->at->run;
         const struct orr_contender *contender = &f->contenders[run->contender];
         if (run->light) {
-            const uint32_t count = pass(&serving, turn, UINT32_MAX);
-            *(contender->gpus == 1 ? &serving.singles : &serving.whole_nodes) +=
-                count * contender->tasks;
+            *(contender->gpus == 1 ? &serving.singles : &serving.whole_nodes) += contender->tasks;
+            pass(&serving);
             continue;
         }
         if (!place_light(&serving, largest)) {
@@ -138,7 +131,7 @@ bool orr_aggregate__serve(const struct orr_victim_search *search, const struct o
             /* Nor does a preemptor that asks no less find a place. */
             return contender->gpus > own->gpus || contender->tasks > own->tasks;
         }
-        pass(&serving, turn, 1);
+        pass(&serving);
         if (serving.late == 0 && orr_histogram__hold_all(&serving.rooms, &serving.tasks)) {
             return false;
         }
