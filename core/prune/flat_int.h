@@ -16,10 +16,13 @@
 #define ORR_DEVICE_SIZES 8  /* of device memory */
 #define ORR_FLAT_DEMANDS 64 /* distinct ones of waiting jobs */
 
-/* Takes a word or a number into a fingerprint: a hash that depends on their order. */
+/* Takes a word or a number into a fingerprint: a hash that depends on their order. What is there
+ * already is multiplied, as a fingerprint may begin with a plain or scattered number and the word
+ * be one too: with XOR alone the number of a probe and that of a task could change places. */
 static inline void orr_fingerprint_word(uint64_t *fingerprint, uint64_t word)
 {
-    *fingerprint = orr_scatter(*fingerprint ^ word) + UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    *fingerprint = orr_scatter((*fingerprint * odd) ^ word) + odd;
 }
 static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
 {

@@ -256,8 +256,10 @@ static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
     if (!is_even(all, session, node)) {
         return all->content[n];
     }
-    const uint64_t amounts = orr_scatter((uint64_t)idle) + (uint64_t)releasing;
-    return idle == 0 && releasing == 0 ? 0 : orr_scatter(amounts ^ orr_scatter(n)) | 1;
+    uint64_t fingerprint = n;
+    orr_fingerprint_word(&fingerprint, (uint64_t)idle);
+    orr_fingerprint_word(&fingerprint, (uint64_t)releasing);
+    return idle == 0 && releasing == 0 ? 0 : fingerprint | 1;
 }
 
 static void count_node(struct orr_victim_index *all, const struct orr_session *session, uint32_t n)

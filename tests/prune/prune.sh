@@ -176,6 +176,34 @@ END
     digest_of "$dir/device" on >/dev/null
     refutes_most seen-before
 }
+case_probe_and_task() { # where numbers of a probe and of a victim's task were those of an earlier one the other way round
+    cat >"$dir/numbers.csv" <<END
+job,submit_s,run_s,queue,pods,gpus_per_pod,gpu_fraction,gpu_memory_mib
+j18,25,433,e,1,,0.5,
+j12,115,2871,d,1,,0.6,
+j3,118,2786,c,1,1,,
+j22,185,946,b,1,1,,
+j23,251,1818,c,1,1,,
+j37,334,1894,d,1,1,,
+j5,456,2810,a,1,,,8000
+j1,676,2733,e,1,1,,
+END
+    cat >"$dir/numbers.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 5, gpus: 1, gpu_model: P100, gpu_memory: 40Gi}}}
+queues:
+  a: {gpu: [0, 2, unlimited]}
+  b: {gpu: [0, 2, unlimited]}
+  c: {gpu: [1, 0, unlimited]}
+  d: {gpu: [3, 2, unlimited]}
+  e: {gpu: [1, 2, unlimited]}
+workload: [{name: numbers, trace: numbers.csv}]
+policy: {name: kai, params: {max_consolidation_preemptees: 3}}
+horizon: 3000s
+END
+    agrees "$dir/numbers"
+}
 two_nodes() { # NAME POOLS: cpu, shares of queues, and what waits above and below them in two trees
     cat >"$dir/$1.yaml" <<END
 apiVersion: orrery/v1alpha1
