@@ -133,8 +133,10 @@ void orr_study__say_shares(const struct orr_world *world, uint32_t shard,
     add_jobs(&reach, strcmp(policy->name, "kueue") == 0);
     const int64_t all = gpus_of(&reach, reach.all);
     for (uint32_t q = 0; q < world->queues.count; q++) {
-        const int64_t gpus =
-            reach.has_jobs[q] ? gpus_of(&reach, reach.queues + q * reach.words) : all;
+        const uint64_t *nodes = reach.queues + q * reach.words;
+        const bool fewer =
+            reach.has_jobs[q] && memcmp(nodes, reach.all, reach.words * sizeof *nodes) != 0;
+        const int64_t gpus = fewer ? gpus_of(&reach, nodes) : all;
         if (gpus < all) {
             first = count == 0 ? q : first;
             first_gpus = count++ == 0 ? gpus : first_gpus;

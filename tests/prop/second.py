@@ -624,6 +624,23 @@ def is_equal(orrery, policy, seed):
     return False
 
 
+def print_differences(names, ours, theirs):
+    for name, mine, its in zip(names, ours, theirs):
+        print(f"  {name} here only: {[r for r in mine if r not in its]}; of the run only: {[r for r in its if r not in mine]}")
+
+
+def compare_worlds(what, evictions_if_equal):
+    """Of worlds of one policy: evictions_if_equal(orrery, seed) is None where both differ. Some worlds have to evict."""
+    orrery, first, count = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        found = [evictions_if_equal(orrery, seed) for seed in range(first, first + count)]
+        os.chdir("/")
+    equal = [n for n in found if n is not None]
+    print(f"{what}: {len(equal)} of {count} worlds equal, with {sum(equal)} evictions")
+    sys.exit(0 if len(equal) == count and sum(equal) > 0 else 1)
+
+
 def main(is_equal, policies):
     orrery, first, count = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     failed = False

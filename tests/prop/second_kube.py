@@ -7,12 +7,11 @@ policies/README.md states them: all pods are looked at, on all nodes, again afte
 when to when, and who was evicted when for whom, must be equal. Ends with 1 if a world differs, whose seed and jobs are printed.
 """
 import csv
-import os
 import random
 import sqlite3
 import subprocess
-import sys
-import tempfile
+
+import second
 
 NAMES = "abc"
 
@@ -367,7 +366,7 @@ def read_jobs():
     return jobs
 
 
-def is_equal(orrery, seed):
+def evictions_if_equal(orrery, seed):
     world = draw_world(seed)
     write_world(world)
     subprocess.run([orrery, "run", "run.yaml", "-o", "run.db", "--force", "--no-progress", "--quiet", "--check-books", "--allow-loss"],
@@ -379,20 +378,8 @@ def is_equal(orrery, seed):
     print("  ", {what: world[what] for what in ("models", "order", "preemption", "never", "events")})
     for job in world["jobs"]:
         print("  ", job)
-    for what, mine, its in zip(("placements", "evictions"), *[(rows, sorted(sums.items())) for rows, sums in (ours, theirs)]):
-        print(f"  {what} here only: {[r for r in mine if r not in its]}; of the run only: {[r for r in its if r not in mine]}")
+    second.print_differences(("placements", "evictions"), *[(rows, sorted(sums.items())) for rows, sums in (ours, theirs)])
     return None
 
 
-def main():
-    orrery, first, count = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        found = [is_equal(orrery, seed) for seed in range(first, first + count)]
-        os.chdir("/")
-    equal = [n for n in found if n is not None]
-    print(f"kube: {len(equal)} of {count} worlds equal, with {sum(equal)} evictions")
-    sys.exit(0 if len(equal) == count and sum(equal) > 0 else 1)
-
-
-main()
+second.compare_worlds("kube", evictions_if_equal)

@@ -8,12 +8,11 @@ is there: graces, the second between released quota and the next look, parking, 
 pods, and who was evicted when for whom, must be equal. Ends with 1 if a world differs, whose seed and jobs are printed.
 """
 import csv
-import os
 import random
 import sqlite3
 import subprocess
-import sys
-import tempfile
+
+import second
 
 INF = float("inf")
 
@@ -562,7 +561,7 @@ def read_run():
     return sorted(rows, key=str), sorted(evicted)
 
 
-def is_equal(orrery, seed):
+def evictions_if_equal(orrery, seed):
     world = draw_world(seed)
     write_world(world)
     done = subprocess.run([orrery, "run", "run.yaml", "-o", "run.db", "--force", "--no-progress", "--quiet", "--check-books", "--allow-loss"],
@@ -576,20 +575,8 @@ def is_equal(orrery, seed):
     print(f"seed {seed}: fair sharing {world['fair']}, grace {world['grace']}")
     for row in world["tree"] + [(i, j) for i, j in enumerate(world["jobs"])]:
         print("  ", row)
-    for what, mine, its in zip(("runs", "evictions"), ours, theirs):
-        print(f"  {what} here only: {[r for r in mine if r not in its]}; of the run only: {[r for r in its if r not in mine]}")
+    second.print_differences(("runs", "evictions"), ours, theirs)
     return None
 
 
-def main():
-    orrery, first, count = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        found = [is_equal(orrery, seed) for seed in range(first, first + count)]
-        os.chdir("/")
-    equal = [n for n in found if n is not None]
-    print(f"kueue: {len(equal)} of {count} worlds equal, with {sum(equal)} evictions")
-    sys.exit(0 if len(equal) == count and sum(equal) > 0 else 1)
-
-
-main()
+second.compare_worlds("kueue", evictions_if_equal)

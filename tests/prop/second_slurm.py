@@ -8,12 +8,11 @@ victims go first. Each is run, and computed here from the rules of slurmctld (ma
 which node from when to when must be equal. Ends with 1 if a world differs, whose seed and jobs are printed.
 """
 import csv
-import os
 import random
 import sqlite3
 import subprocess
-import sys
-import tempfile
+
+import second
 
 REQUEUE_S, FULL_S = 121, 60
 RANKS = {"a": 0, "b": 1, "c": 2}  # by QOS c preempts b and a, b preempts a
@@ -274,7 +273,7 @@ def read_run():
     return sorted(r for r in rows if r[4] != r[3]), last or 0, evictions
 
 
-def is_equal(orrery, seed):
+def evictions_if_equal(orrery, seed):
     world = draw_world(seed)
     write_world(world)
     subprocess.run([orrery, "run", "run.yaml", "-o", "run.db", "--force", "--no-progress", "--quiet", "--check-books"], check=True,
@@ -286,20 +285,8 @@ def is_equal(orrery, seed):
     print(f"seed {seed}:", {k: v for k, v in world.items() if k != "jobs"})
     for job in world["jobs"]:
         print("  ", job)
-    print("  here alone:", [r for r in ours if r not in theirs])
-    print("  run alone: ", [r for r in theirs if r not in ours])
+    second.print_differences(("runs",), (ours,), (theirs,))
     return None
 
 
-def main():
-    orrery, first, count = os.path.abspath(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        all_equal = [is_equal(orrery, seed) for seed in range(first, first + count)]
-        os.chdir("/")
-    wrong = all_equal.count(None)
-    print(f"{count} worlds, {sum(e or 0 for e in all_equal)} evictions, {wrong} differ")
-    sys.exit(wrong > 0)
-
-
-main()
+second.compare_worlds("slurm", evictions_if_equal)
