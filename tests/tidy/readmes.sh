@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # readmes.sh SOURCE: the functions and sources that READMEs name are there. Looked at are orr_ names, names of .c and
 # .h files, and in indented blocks the words that lines begin with, where these are names with an underscore.
+# The log of what was tried for speed has one short line for each idea.
 set -eu
 cd "$1"
 folders='core policies traces sim analysis'
@@ -17,4 +18,6 @@ for readme in README.md $(find $folders -name README.md); do
     missing=$(comm -23 "$named" "$known")
     [ -z "$missing" ] || { printf '%s names what is not there:\n%s\n' "$readme" "$missing" >&2; bad=1; }
 done
+long=$(awk '/^- / && (!/^- (kept|not|seen): / || length > 200) { print FILENAME ":" FNR }' tests/bench/tried.md)
+[ -z "$long" ] || { printf 'a line begins with kept, not or seen and has at most 200 characters:\n%s\n' "$long" >&2; bad=1; }
 exit $bad
