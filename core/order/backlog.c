@@ -199,28 +199,17 @@ static void rehash(struct orr_backlog *backlog)
     }
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    return (hash ^ (text == NULL ? 1 : orr_hash_bytes(text, strlen(text)))) * 0x9e3779b97f4a7c15u;
-}
-
 /* Of the constraints of a job with one pod set, as KAI's scheduling signature has them; 0: none. */
 static uint64_t topology_of(const struct orr_session *session, const struct orr_sjob *job)
 {
-    uint64_t hash = 0x6f72u;
-    bool any = false;
-    for (uint32_t s = job->first_set; s < job->first_set + 2; s++) {
-        const struct orr_constraint *constraint = &session->sets[s].constraint;
-        any = any || constraint->topology != NULL;
-        hash = hash_text(hash, constraint->topology);
-        hash = hash_text(hash, constraint->required);
-        hash = hash_text(hash, constraint->preferred);
-    }
-    return any ? hash : 0;
+    const struct orr_sset *root = &session->sets[job->first_set], *pods = root + 1;
+    return root->constraint.topology == NULL && pods->constraint.topology == NULL
+               ? 0
+               : orr_session_hash_constraints(session, job->first_set + 1);
 }
 
-/* Is a task that is not pending what it was as the cycle began? Signatures look at the beginning,
- * so that both must agree. */
+/* Is a task that is not pending in the same state as when the cycle began? Signatures are made of
+ * the states at the beginning, classes of the live ones, so that both must agree. */
 static bool keeps_state(const struct orr_stask *task)
 {
     return (orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) &&

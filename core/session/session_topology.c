@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <orrery/base/digest.h>
 #include <orrery/base/idmap.h>
 #include <orrery/base/sort.h>
 #include <orrery/core/session_build.h>
@@ -208,4 +209,24 @@ const struct orr_topology_level *orr_topology_find_level(const struct orr_topolo
         }
     }
     return NULL;
+}
+
+/* --- constraints --- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    const uint64_t word = text == NULL ? 1 : orr_hash_bytes(text, strlen(text));
+    return (hash ^ word) * 0x9e3779b97f4a7c15u;
+}
+
+uint64_t orr_session_hash_constraints(const struct orr_session *session, uint32_t set)
+{
+    uint64_t hash = 0x6f72u;
+    for (; set != ORR_NONE; set = session->sets[set].parent) {
+        const struct orr_constraint *constraint = &session->sets[set].constraint;
+        hash = hash_text(hash, constraint->topology);
+        hash = hash_text(hash, constraint->required);
+        hash = hash_text(hash, constraint->preferred);
+    }
+    return hash;
 }

@@ -75,14 +75,14 @@ void orr_kai__build_order(struct orr_session *session, enum orr_action action,
 
 /* --- stale gangs --- */
 
-static void evict_active(struct orr_session *session, const struct orr_sjob *job)
+void orr_kai__evict_active(struct orr_session *session, uint32_t index)
 {
+    const struct orr_sjob *job = &session->jobs[index];
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         if (orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
-            orr_session_evict(session, t);
+            (void)orr_session_evict(session, t);
         }
     }
-    orr_session_commit(session, ORR_ACTION_STALE_GANG, ORR_NONE);
 }
 
 orr_ms orr_kai__staleness_grace(const struct orr_session *session, const struct orr_sjob *job)
@@ -104,7 +104,8 @@ static bool check_stale(struct orr_session *session, uint32_t index)
     }
     const orr_ms grace = orr_kai__staleness_grace(session, job);
     if (grace >= 0 && session->now - job->stale_since >= grace) {
-        evict_active(session, job);
+        orr_kai__evict_active(session, index);
+        orr_session_commit(session, ORR_ACTION_STALE_GANG, ORR_NONE);
     }
     return true;
 }

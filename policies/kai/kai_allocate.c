@@ -94,15 +94,9 @@ static bool allocate_job(struct orr_session *session, uint32_t index, struct orr
     return true;
 }
 
-static struct orr_node_list list_nodes(struct orr_session *session)
-{
-    return (struct orr_node_list){.nodes = orr_session_all_nodes(session),
-                                  .count = session->node_count};
-}
-
 /* Within this action room only shrinks (where books are restored exactly), so if one job found no
  * nodes, no job of its placement class does. A failure by a queue's limit or quota says nothing of
- * jobs of other queues, and one whose own queue keeps it has that for a reason. */
+ * jobs of other queues, and a job that its own queue's limit or quota keeps out has that reason. */
 static bool class_failed(struct orr_session *session, const bool *failed, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
@@ -139,7 +133,7 @@ static void allocate_each(struct orr_session *session)
     struct orr_order order;
     struct orr_jobview view;
     bool *failed = orr_zalloc(session->placement_classes, sizeof *failed);
-    const struct orr_node_list nodes = list_nodes(session);
+    const struct orr_node_list nodes = orr_list_all_nodes(session);
     orr_kai__build_order(session, ORR_ACTION_ALLOCATE, &order);
     while (orr_order_pop(&order, &view)) {
         struct orr_sjob *job = &session->jobs[view.job];
@@ -273,7 +267,7 @@ static void allocate_open_lanes(struct orr_session *session, struct lane_list *o
 {
     const struct orr_backlog *backlog = session->backlog;
     const struct orr_class *class = &backlog->classes[backlog->lanes[open->lanes[0]].of_class];
-    const struct orr_node_list all = list_nodes(session);
+    const struct orr_node_list all = orr_list_all_nodes(session);
     if (open->count == 1 && !class->single && class->key.due == class->key.pending) {
         allocate_lane(session, open->lanes[0], all);
     } else {

@@ -30,7 +30,10 @@ void orr_kai__build_order(struct orr_session *session, enum orr_action action,
                           struct orr_order *order);
 /* How long a job may run below its minimum, by its own grace or that for all; below 0: for ever. */
 orr_ms orr_kai__staleness_grace(const struct orr_session *session, const struct orr_sjob *job);
-/* What of its queues keeps the job from what it is due; `demand` is that. ORR_FIT_NONE: nothing. */
+/* Evicts, by the statement, the tasks of the job that hold something or are to hold something. */
+void orr_kai__evict_active(struct orr_session *session, uint32_t job);
+/* The limit or quota that keeps the job from its next attempt; ORR_FIT_NONE: none does. `demand`
+ * gets what that attempt asks. */
 enum orr_fit_reason orr_kai__over_capacity(struct orr_session *session, uint32_t job,
                                            struct orr_demand *demand);
 /* No more of any resource? */

@@ -74,16 +74,6 @@ static void list_releases(struct orr_kai_reserve *r)
     orr_sort(r->releases, r->release_count, sizeof *r->releases, by_end, NULL);
 }
 
-static void take_away(struct orr_session *session, uint32_t slot)
-{
-    const struct orr_sjob *job = &session->jobs[slot];
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        if (orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
-            (void)orr_session_evict(session, t);
-        }
-    }
-}
-
 /* The session as it is when so many of them are gone. */
 static void release(struct orr_kai_reserve *r, uint32_t count)
 {
@@ -93,7 +83,7 @@ static void release(struct orr_kai_reserve *r, uint32_t count)
     }
     for (; r->released < count; r->released++) {
         r->releases[r->released].checkpoint = orr_session_checkpoint(r->session);
-        take_away(r->session, r->releases[r->released].slot);
+        orr_kai__evict_active(r->session, r->releases[r->released].slot);
     }
 }
 
@@ -157,12 +147,6 @@ static bool starves(const struct orr_kai_reserve *r, uint32_t slot, const int32_
 
 /* --- the reservation --- */
 
-static struct orr_node_list all_nodes(const struct orr_kai_reserve *r)
-{
-    return (struct orr_node_list){.nodes = orr_session_all_nodes(r->session),
-                                  .count = r->session->node_count};
-}
-
 static bool places(const struct orr_kai_reserve *r, uint32_t slot, struct orr_node_list nodes)
 {
     enum orr_fit_reason why;
@@ -195,13 +179,13 @@ static void keep_nodes(struct orr_kai_reserve *r, uint32_t slot)
 /* False: not even with all of them gone. */
 static bool reserve_for(struct orr_kai_reserve *r, uint32_t slot)
 {
-    if (!would_place(r, slot, r->release_count, all_nodes(r))) {
+    if (!would_place(r, slot, r->release_count, orr_list_all_nodes(r->session))) {
         return false;
     }
     uint32_t low = 0, high = r->release_count; /* the fewest that have to go */
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (would_place(r, slot, middle, all_nodes(r))) {
+        if (would_place(r, slot, middle, orr_list_all_nodes(r->session))) {
             high = middle;
         } else {
             low = middle + 1;
@@ -212,7 +196,7 @@ static bool reserve_for(struct orr_kai_reserve *r, uint32_t slot)
     for (uint32_t n = 0; n < r->session->node_count; n++) {
         r->kept[n] = false;
     }
-    if (places(r, slot, all_nodes(r))) {
+    if (places(r, slot, orr_list_all_nodes(r->session))) {
         keep_nodes(r, slot);
     }
     orr_session_rollback(r->session, checkpoint);
@@ -444,8 +428,8 @@ void orr_kai__reserve_settle(struct orr_kai_reserve *r)
         if (r->view->jobs[r->job_of_slot[slot]].phase == ORR_JOB_PENDING &&
             r->session->jobs[slot].active == 0) {
             const uint32_t checkpoint = orr_session_checkpoint(r->session);
-            const bool fits =
-                orr_attempt_job(r->session, orr_jobview_whole(slot), all_nodes(r), false, &why);
+            const bool fits = orr_attempt_job(r->session, orr_jobview_whole(slot),
+                                              orr_list_all_nodes(r->session), false, &why);
             orr_session_rollback(r->session, checkpoint);
             r->would_fit_in[slot] = fits ? r->cycle : 0;
         }

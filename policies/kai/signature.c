@@ -2,28 +2,7 @@
 /* KAI's scheduling signatures: after a failure only easier jobs of the same kind are tried. */
 #include "kai_int.h"
 
-#include <string.h>
-
 #include <orrery/base/digest.h>
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    const uint64_t word = text == NULL ? 1 : orr_hash_bytes(text, strlen(text));
-    return (hash ^ word) * 0x9e3779b97f4a7c15u;
-}
-
-/* Constraints of a set and all above it. */
-static uint64_t hash_set(const struct orr_session *session, uint32_t set)
-{
-    uint64_t hash = 0x6f72u;
-    for (; set != ORR_NONE; set = session->sets[set].parent) {
-        const struct orr_constraint *constraint = &session->sets[set].constraint;
-        hash = hash_text(hash, constraint->topology);
-        hash = hash_text(hash, constraint->required);
-        hash = hash_text(hash, constraint->preferred);
-    }
-    return hash;
-}
 
 /* KAI PodSet: its constraints, and its pods that are not active, as the cycle began: what was
  * decided since then is not in the snapshot. Nothing if all are active. */
@@ -39,7 +18,7 @@ static uint64_t sign_pods(const struct orr_session *session, const struct orr_sj
             any = true;
         }
     }
-    return any ? orr_scatter(hash_set(session, set) ^ pods) : 0;
+    return any ? orr_scatter(orr_session_hash_constraints(session, set) ^ pods) : 0;
 }
 
 uint64_t orr_kai__signature(const struct orr_session *session, uint32_t index)

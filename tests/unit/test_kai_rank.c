@@ -164,7 +164,7 @@ static void step(struct rank_world *w)
 {
     struct orr_session *session = &w->session;
     const uint32_t job = below(w, session->job_count);
-    const struct orr_node_list all = {orr_session_all_nodes(session), session->node_count};
+    const struct orr_node_list all = orr_list_all_nodes(session);
     enum orr_fit_reason why;
     switch (below(w, 8)) {
     case 0:

@@ -12,6 +12,10 @@ struct orr_node_list { /* borrowed */
     const uint32_t *nodes;
     uint32_t count;
 };
+static inline struct orr_node_list orr_list_all_nodes(struct orr_session *session)
+{
+    return (struct orr_node_list){orr_session_all_nodes(session), session->node_count};
+}
 
 /* KAI's AllocateJob: places what orr_jobview_to_allocate lists on these nodes, by the statement.
  * False: nothing is changed, and *why is the job's fit error (else ORR_FIT_NONE). With

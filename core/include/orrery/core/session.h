@@ -283,6 +283,8 @@ const struct orr_topology *orr_session_find_topology(const struct orr_session *s
 const struct orr_topology_level *orr_topology_find_level(const struct orr_topology *topology,
                                                          const char *name);
 /* The indices of all nodes, ascending; the session's, until a node is added. */
+/* A hash of the topology constraints that a set of a job's tree and those above it state. */
+uint64_t orr_session_hash_constraints(const struct orr_session *session, uint32_t set);
 const uint32_t *orr_session_all_nodes(struct orr_session *session);
 static inline const struct orr_ask *orr_task_ask(const struct orr_session *session,
                                                  const struct orr_stask *task)
