@@ -50,7 +50,7 @@ void orr_backlog_close(struct orr_session *session)
     orr_free(backlog->leaves);
     orr_free(backlog->by_age);
     orr_free(backlog->bound_uses);
-    orr_free(backlog->claims);
+    orr_free(backlog->claims_mgpu);
     orr_free(backlog->limited);
     orr_free(backlog->item_of_job);
     orr_free(backlog->lane_of_job);
@@ -509,8 +509,7 @@ static const struct orr_lane *lane_of(const struct orr_session *session, uint32_
     return lane == ORR_NONE ? NULL : &backlog->lanes[lane];
 }
 
-static bool speaks_for_itself(const struct orr_session *session, uint32_t job,
-                              enum orr_action action)
+static bool has_own_outcome(const struct orr_session *session, uint32_t job, enum orr_action action)
 {
     const struct orr_lane *lane = lane_of(session, job);
     return lane == NULL || lane->outcomes[action] == ORR_OUTCOME_OWN ||
@@ -520,8 +519,8 @@ static bool speaks_for_itself(const struct orr_session *session, uint32_t job,
 /* The round that the job's outcome in the action is of. */
 static uint64_t round_of(const struct orr_session *session, uint32_t job, enum orr_action action)
 {
-    return speaks_for_itself(session, job, action) ? session->backlog->looked_at[job][action]
-                                                   : lane_of(session, job)->round[action];
+    return has_own_outcome(session, job, action) ? session->backlog->looked_at[job][action]
+                                                 : lane_of(session, job)->round[action];
 }
 
 static void update_job(struct orr_backlog *backlog, struct orr_session *session, uint32_t index)
@@ -620,7 +619,7 @@ static void list_queues(struct orr_backlog *backlog, const struct orr_session *s
     backlog->leaves = orr_zalloc(session->queue_count, sizeof *backlog->leaves);
     backlog->by_age = orr_alloc(session->queue_count, sizeof *backlog->by_age);
     backlog->bound_uses = orr_zalloc(session->queue_count, sizeof *backlog->bound_uses);
-    backlog->claims = orr_zalloc(session->queue_count, sizeof *backlog->claims);
+    backlog->claims_mgpu = orr_zalloc(session->queue_count, sizeof *backlog->claims_mgpu);
     backlog->limited = orr_zalloc(session->queue_count, sizeof *backlog->limited);
     for (uint32_t q = 0; q < session->queue_count; q++) {
         backlog->by_age[q] = q;
@@ -629,8 +628,8 @@ static void list_queues(struct orr_backlog *backlog, const struct orr_session *s
     orr_sort(backlog->by_age, session->queue_count, sizeof *backlog->by_age, by_queue_age, session);
 }
 
-/* What classes ask of GPU memory is counted in the devices there are: with others all is made anew.
- */
+/* Demands of classes count GPU memory in parts of the smallest and the largest device. When these
+ * change, the backlog is built anew. */
 static void renew(struct orr_session *session)
 {
     const bool borrowed = session->backlog->borrowed;
@@ -686,12 +685,12 @@ struct orr_backlog *orr_backlog_sync(struct orr_session *session)
 
 /* --- questions --- */
 
-bool orr_backlog_speaks_for(const struct orr_session *session, uint32_t job)
+bool orr_backlog_matches_lane(const struct orr_session *session, uint32_t job)
 {
     const struct orr_backlog *backlog = session->backlog;
     struct orr_task_list due = {0};
     if (!session->jobs[job].changed || !backlog->partial[job]) {
-        return true; /* nothing of it runs that could be lost */
+        return true; /* it has lost no task */
     }
     const struct orr_class *class =
         &backlog->classes[backlog->lanes[backlog->lane_of_job[job]].of_class];
@@ -741,7 +740,7 @@ enum orr_outcome orr_backlog_outcome(const struct orr_session *session, uint32_t
         (job >= backlog->job_count || round_of(session, job, action) <= backlog->round_before)) {
         return ORR_OUTCOME_NOT_TRIED;
     }
-    return (enum orr_outcome)(speaks_for_itself(session, job, action)
+    return (enum orr_outcome)(has_own_outcome(session, job, action)
                                   ? session->jobs[job].outcomes[action]
                                   : lane_of(session, job)->outcomes[action]);
 }

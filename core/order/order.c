@@ -59,7 +59,7 @@ static bool job_less(const struct orr_order *order, const struct orr_order_entry
     return compare_entries(order, a, b) < 0;
 }
 
-/* The leaf whose best job stands for a node. */
+/* The leaf whose best job a node is ranked by. */
 static struct orr_order_node *leading_leaf(const struct orr_order *order, uint32_t node)
 {
     struct orr_order_node *at = &order->nodes[node];
@@ -150,7 +150,7 @@ static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint3
     return &node->rank;
 }
 
-/* Where no plugin has a say, numbers mostly decide. */
+/* Without a plug-in's queue order the numbers of the ranks mostly decide. */
 static bool node_less(struct orr_order *order, uint32_t a, uint32_t b)
 {
     const struct orr_session *session = order->session;
@@ -245,7 +245,7 @@ uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t p
     node->needs_reorder = node->ranked = false;
     node->top = 0;
     node->child_count = node->job_count = node->added_count = 0;
-    node->listed = node->listed_end = 0;
+    node->list_at = node->list_end = 0;
     node->head.lane = ORR_NONE;
     node->best = ORR_BEST_UNKNOWN;
     return order->node_count++;
@@ -258,7 +258,7 @@ void orr_order_init(struct orr_order *order, const struct orr_session *session, 
                                 .victims = victims,
                                 .simulate = simulate,
                                 .depth = -1,
-                                .alone = ORR_NONE};
+                                .only_lane = ORR_NONE};
     order->node_of_queue = orr_alloc(session->queue_count + (size_t)1, sizeof(uint32_t));
     order->popped = orr_zalloc(session->queue_count + (size_t)1, sizeof *order->popped);
     for (uint32_t q = 0; q < session->queue_count; q++) {
@@ -276,7 +276,7 @@ void orr_order_restart(struct orr_order *order)
     order->pushed = order->compared_count = 0;
     order->heads = order->tops = 0;
     order->unclear = false;
-    order->last_leaf = order->alone = ORR_NONE;
+    order->last_leaf = order->only_lane = ORR_NONE;
     (void)orr_order__new_node(order, ORR_NONE, ORR_NONE);
 }
 
@@ -291,9 +291,9 @@ void orr_order_release(struct orr_order *order)
     orr_free(order->popped);
     orr_free(order->cursor);
     orr_free(order->open);
-    orr_free(order->listed);
+    orr_free(order->in_open_lanes);
     orr_free(order->open_lanes);
-    orr_free(order->held);
+    orr_free(order->held_at_start);
     *order = (struct orr_order){0};
 }
 
@@ -500,11 +500,11 @@ static uint32_t end_of_queue(const struct orr_order *order, const struct orr_ord
 static void next_listed(struct orr_order *order, struct orr_order_node *leaf, bool pass_over)
 {
     const struct orr_order_entry *pushed = best_pushed(order, leaf);
-    order->heads -= leaf->head.lane != ORR_NONE ? orr_scatter(leaf->listed) : 0;
+    order->heads -= leaf->head.lane != ORR_NONE ? orr_scatter(leaf->list_at) : 0;
     leaf->head.lane = ORR_NONE;
     leaf->best = ORR_BEST_UNKNOWN;
-    for (; leaf->listed < leaf->listed_end; leaf->listed++) {
-        const struct orr_order_entry *entry = &order->list[leaf->listed];
+    for (; leaf->list_at < leaf->list_end; leaf->list_at++) {
+        const struct orr_order_entry *entry = &order->list[leaf->list_at];
         if (order->unlisted != NULL && order->unlisted[entry->view.job]) {
             continue;
         }
@@ -512,8 +512,8 @@ static void next_listed(struct orr_order *order, struct orr_order_node *leaf, bo
             !orr_order__is_passed_over(order, &entry->demand)) {
             leaf->head.lane = 0;
             leaf->head.entry = *entry;
-            leaf->listed++;
-            order->heads += orr_scatter(leaf->listed);
+            leaf->list_at++;
+            order->heads += orr_scatter(leaf->list_at);
             return;
         }
     }
@@ -528,8 +528,8 @@ static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uin
     node->added = added;
     node->added_count = added_count;
     order->pushed += added_count;
-    node->listed = from;
-    node->listed_end = to;
+    node->list_at = from;
+    node->list_end = to;
     next_listed(order, node, false);
     if (is_empty(node)) {
         order->node_count--;
@@ -673,7 +673,7 @@ static void remove_empty(struct orr_order *order, uint32_t node)
     orr_order__mark_path(order, node);
 }
 
-/* Pops the leaf's best job. False: the caller does not want it (closed lane, or list). */
+/* Pops the leaf's best job. False: it is passed over (of a closed lane, or of the list). */
 static bool pop_leaf(struct orr_order *order, struct orr_order_node *leaf, struct orr_jobview *view)
 {
     if (from_lane(order, leaf)) {
@@ -723,7 +723,7 @@ static void record_compared(struct orr_order *order, uint32_t leaf, bool compare
 
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
 {
-    bool found = orr_order__pop_alone(order, view);
+    bool found = orr_order__pop_only_lane(order, view);
     while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;

@@ -29,7 +29,7 @@ struct orr_order_node {
     uint32_t job_count, job_capacity;
     enum { ORR_BEST_UNKNOWN, ORR_BEST_LISTED, ORR_BEST_ADDED } best; /* over a list */
     struct orr_lane_head head;           /* of a leaf's lanes, or of its listed jobs (lane 0) */
-    uint32_t listed, listed_end;         /* of the order's list: those after the head */
+    uint32_t list_at, list_end;          /* in the order's list: its jobs that follow the head */
     const struct orr_order_entry *added; /* over a list: the caller's, best first */
     uint32_t added_count;
 };
@@ -51,18 +51,17 @@ void orr_order__drop_first(const struct orr_order *order, struct orr_order_node 
 
 /* order_lanes.c: jobs that lost tasks leave their lanes, with all that wait in their queue. */
 void orr_order__leave_lanes(struct orr_order *order);
-/* The leaf's next job of its lanes. With `skip` it skips jobs that the caller does not want and
- * whose demand is at most one that was compared on this way: popping them could not reorder queues.
- */
+/* Makes the next job of the leaf's lanes its head. With `skip` it passes over jobs of closed lanes
+ * whose demand is at most one of compared_demands: popping them could not reorder queues. */
 void orr_order__find_head(struct orr_order *order, struct orr_order_node *leaf, bool skip);
-/* Would a job with this demand, of which nothing is wanted, be popped right after those that were
- * compared_demands? */
+/* Would a job with this demand, which pop does not return, be popped right after the job of one of
+ * the order's compared_demands? */
 bool orr_order__is_passed_over(const struct orr_order *order, const struct orr_demand *demand);
 /* With one open lane and no heaps: its first job, once. */
-bool orr_order__pop_alone(struct orr_order *order, struct orr_jobview *view);
+bool orr_order__pop_only_lane(struct orr_order *order, struct orr_jobview *view);
 /* Makes heaps that were not needed so far. */
 void orr_order__make_heaps(struct orr_order *order);
-/* Is a job left that the caller has to see? */
+/* Is a job left that pop may return? */
 bool orr_order__any_open(struct orr_order *order);
 
 #endif

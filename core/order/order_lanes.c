@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An order over the backlog: leaves take their jobs from lanes.
  *
- * Over a backlog a leaf takes its jobs from lanes, and jobs of closed lanes are popped unseen. The
- * heaps of queues go through the same states as if they were popped one by one:
+ * Pop returns jobs of open lanes alone and passes over those of closed ones. The heaps of queues go
+ * through the same states as if all jobs were popped one by one:
  *
  *   - Popping a job that is then passed over changes its leaf's head and flags the way to the root,
  *     nothing else.
@@ -18,12 +18,14 @@
  * loses tasks to a search while it waits for more: all jobs of its queue that are left are put into
  * the heap in which they would lie by then, and are popped from there.
  *
- * If one lane only is open, its first job is popped first whatever the heaps look like, and mostly
- * nothing is asked after it. They are made when something is, with what queues held at the start.
+ * If only one lane is open, its first job is the first that pop returns, whatever the heaps look
+ * like, and mostly there is no second pop. The heaps are made at the second one, with what queues
+ * held when the order was started.
  */
 #include "order_int.h"
 
-/* Where two lanes of a leaf stand to each other, whoever is in them; 0: by age. */
+/* Negative: all jobs of lane `a` go before those of lane `b`; 0: age and name of the jobs decide.
+ */
 static int compare_lanes(const struct orr_order *order, uint32_t a, uint32_t b)
 {
     const struct orr_backlog *backlog = order->session->backlog;
@@ -75,7 +77,7 @@ bool orr_order__is_passed_over(const struct orr_order *order, const struct orr_d
     return false;
 }
 
-/* Are jobs of the lane no part of the order? */
+/* Are the lane's jobs left out of the order? */
 static bool leaves_out(const struct orr_order *order, const struct orr_lane *lane)
 {
     return (order->preemptible_only && !lane->preemptible) ||
@@ -133,7 +135,7 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, boo
     struct orr_order *order = &backlog->order;
     if (order->session == NULL) {
         orr_order_init(order, session, false, simulate);
-        order->held = orr_alloc(session->queue_count, sizeof *order->held);
+        order->held_at_start = orr_alloc(session->queue_count, sizeof *order->held_at_start);
     }
     orr_order_restart(order);
     order->simulate = simulate;
@@ -144,14 +146,15 @@ struct orr_order *orr_order_over(struct orr_session *session, bool simulate, boo
         order->lane_capacity = backlog->lane_capacity;
         order->cursor = orr_realloc(order->cursor, order->lane_capacity, sizeof *order->cursor);
         order->open = orr_realloc(order->open, order->lane_capacity, sizeof *order->open);
-        order->listed = orr_realloc(order->listed, order->lane_capacity, sizeof *order->listed);
+        order->in_open_lanes =
+            orr_realloc(order->in_open_lanes, order->lane_capacity, sizeof *order->in_open_lanes);
         order->open_lanes =
             orr_realloc(order->open_lanes, order->lane_capacity, sizeof *order->open_lanes);
     }
     for (uint32_t i = 0; i < backlog->filled_count; i++) {
         const uint32_t l = backlog->filled[i];
         order->cursor[l] = backlog->lanes[l].first;
-        order->open[l] = order->listed[l] = false;
+        order->open[l] = order->in_open_lanes[l] = false;
     }
     return order;
 }
@@ -163,8 +166,8 @@ void orr_order_open_lane(struct orr_order *order, uint32_t lane)
     }
     orr_order__make_heaps(order);
     order->open[lane] = true;
-    if (!order->listed[lane]) {
-        order->listed[lane] = true;
+    if (!order->in_open_lanes[lane]) {
+        order->in_open_lanes[lane] = true;
         order->open_lanes[order->open_count++] = lane;
     }
 }
@@ -202,27 +205,28 @@ void orr_order_start(struct orr_order *order)
         build_heaps(order);
         return;
     }
-    order->alone = order->open_lanes[0];
-    order->alone_popped = false;
+    order->only_lane = order->open_lanes[0];
+    order->only_lane_popped = false;
     for (uint32_t q = 0; q < session->queue_count; q++) {
-        memcpy(order->held[q], session->queues[q].allocated, sizeof order->held[q]);
+        memcpy(order->held_at_start[q], session->queues[q].allocated,
+               sizeof order->held_at_start[q]);
     }
 }
 
-/* As they are after the first job was popped before anything changed. */
+/* The heaps as they are once the only open lane's first job was popped and nothing changed yet. */
 void orr_order__make_heaps(struct orr_order *order)
 {
-    const uint32_t lane = order->alone;
+    const uint32_t lane = order->only_lane;
     if (lane == ORR_NONE) {
         return;
     }
     const bool open = order->open[lane];
     struct orr_jobview first;
-    order->alone = ORR_NONE;
+    order->only_lane = ORR_NONE;
     order->open[lane] = true;
-    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])order->held;
+    order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])order->held_at_start;
     build_heaps(order);
-    if (order->alone_popped) {
+    if (order->only_lane_popped) {
         (void)orr_order_pop(order, &first);
     }
     order->hypothetical = NULL;
@@ -232,19 +236,19 @@ void orr_order__make_heaps(struct orr_order *order)
     }
 }
 
-bool orr_order__pop_alone(struct orr_order *order, struct orr_jobview *view)
+bool orr_order__pop_only_lane(struct orr_order *order, struct orr_jobview *view)
 {
-    const uint32_t lane = order->alone;
+    const uint32_t lane = order->only_lane;
     if (lane == ORR_NONE || !order->open[lane]) {
         return false;
     }
-    if (order->alone_popped) {
+    if (order->only_lane_popped) {
         orr_order__make_heaps(order);
         return false;
     }
     const struct orr_lane *of = &order->session->backlog->lanes[lane];
     *view = orr_jobview_whole(of->items[of->first].job);
-    order->alone_popped = true;
+    order->only_lane_popped = true;
     return true;
 }
 
@@ -282,7 +286,7 @@ static void leave_lanes(struct orr_order *order, struct orr_order_node *leaf)
     order->pushed += leaf->job_count;
 }
 
-/* Is the job still to be popped from a lane? */
+/* Is the job's turn in its lane still to come? */
 static bool is_ahead(const struct orr_order *order, uint32_t job)
 {
     const struct orr_session *session = order->session;
@@ -301,12 +305,12 @@ void orr_order__leave_lanes(struct orr_order *order)
     const struct orr_backlog *backlog = session->backlog;
     for (uint32_t i = 0; i < session->changed_count && backlog->partial_count > 0; i++) {
         const uint32_t job = session->changed_jobs[i];
-        if (backlog->lane_of_job[job] == ORR_NONE || orr_backlog_speaks_for(session, job)) {
+        if (backlog->lane_of_job[job] == ORR_NONE || orr_backlog_matches_lane(session, job)) {
             continue;
         }
-        if (order->alone != ORR_NONE) {
-            const struct orr_lane *lane = &backlog->lanes[order->alone];
-            if (order->alone_popped && lane->items[lane->first].job == job) {
+        if (order->only_lane != ORR_NONE) {
+            const struct orr_lane *lane = &backlog->lanes[order->only_lane];
+            if (order->only_lane_popped && lane->items[lane->first].job == job) {
                 continue; /* popped, and nothing else was */
             }
             orr_order__make_heaps(order);
@@ -331,7 +335,7 @@ bool orr_order__any_open(struct orr_order *order)
                 return true;
             }
         }
-        order->listed[index] = false;
+        order->in_open_lanes[index] = false;
         order->open_count--;
     }
     return order->pushed > 0;

@@ -74,7 +74,7 @@ void orr_session__count_request(struct orr_session *session, const struct orr_st
         allocated ? task->held.quota_mgpu : ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu};
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         struct orr_squeue *queue = &session->queues[q];
-        queue->unread = true;
+        queue->sums_changed = true;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             queue->request[kind] += sign * amount[kind];
             queue->held_allocated[kind] += allocated ? sign * amount[kind] : 0;
@@ -283,7 +283,7 @@ static double request_of(const struct orr_session *session, const struct orr_squ
 static void read_queue(struct orr_session *session, uint32_t q)
 {
     struct orr_squeue *queue = &session->queues[q];
-    queue->unread = false;
+    queue->sums_changed = false;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         struct orr_share_resource *resource = &session->shares[q].resource[kind];
         const double request = request_of(session, queue, kind);
@@ -312,7 +312,7 @@ static void divide(struct orr_session *session)
         (void)orr_usage_refresh(session->usage, session->now, &session->tree, session->shares);
     }
     for (uint32_t q = 0; q < session->queue_count; q++) {
-        if (all || session->queues[q].unread) {
+        if (all || session->queues[q].sums_changed) {
             read_queue(session, q);
         }
     }

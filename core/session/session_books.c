@@ -291,7 +291,7 @@ void orr_session__charge(struct orr_session *session, const struct orr_stask *ta
     }
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         struct orr_squeue *queue = &session->queues[q];
-        queue->unread = true;
+        queue->sums_changed = true;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             struct orr_share_resource *share = &session->shares[q].resource[kind];
             queue->allocated[kind] += sign * amount[kind];

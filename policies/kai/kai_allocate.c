@@ -2,7 +2,7 @@
 /* KAI's allocate action.
  *
  * Where each job's own attempt is wanted every waiting job is popped and tried (allocate_each).
- * Over the backlog only lanes are looked at whose next job has room and offends no limit or quota;
+ * Over the backlog only lanes are looked at whose next job has room within limits and quotas;
  * if there is none, which is the common case, the action is over. Otherwise the queues' heaps are
  * walked as if all were popped, and within this action a lane that was closed stays closed: room
  * only shrinks and queues only fill up.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kai_bars.c - jobs that no cycle will ever start: the gang alone is more than a limit allows, or,
  * not preemptible, more than a quota (KAI's isJobOverQueueCapacity and isJobOverQuota with nothing
- * held). Without departments the queues at the top are none to it. */
+ * held). Without departments a job of a top queue never starts: KAI then has no such queues. */
 #include "kai_params.h"
 
 #include <orrery/core/bar.h>

@@ -106,8 +106,8 @@ void orr_kai__set_queue(const struct orr_view *view, const struct orr_kai_build 
     }
 }
 
-/* KAI's project-level fairness: whoever has a parent is a child of one queue that has no bounds,
- * and top queues are gone. */
+/* KAI's project-level fairness: all queues that have a parent are children of one queue without
+ * limits and quotas, and top queues are left out. */
 static uint32_t add_common_parent(struct orr_session *session)
 {
     struct orr_share_queue share = {.parent = ORR_NONE, .priority = 100};

@@ -19,7 +19,8 @@ struct orr_kai_failures {
 };
 /* Hash of everything but resources that limits where the job's waiting pods may go. */
 uint64_t orr_kai__signature(const struct orr_session *session, uint32_t job);
-/* Is there hope for the job, given those that failed? */
+/* False: a job of its signature failed, and this one asks no less than that anywhere. Always true
+ * without signatures. */
 bool orr_kai__worth_trying(const struct orr_session *session, struct orr_kai_failures *failures,
                            uint32_t queue, uint32_t job);
 void orr_kai__remember_failure(const struct orr_session *session, struct orr_kai_failures *failures,
@@ -43,8 +44,9 @@ bool orr_kai__asks_at_most(const struct orr_session *session, const struct orr_a
 void orr_kai__search(struct orr_session *session, enum orr_action action);
 /* kai_allocate.c */
 void orr_kai__allocate(struct orr_session *session);
-/* Before an action may change something: attempts each job that lanes spoke for under a filter of
- * nodes, which finds no room, but may say whom it kept off. */
+/* To be called before an action changes something. Under a filter of nodes allocate skips attempts
+ * while no lane has room without the filter. Makes them now: none finds room, but the filter notes
+ * which jobs it kept off nodes. */
 void orr_kai__attempt_skipped(struct orr_session *session);
 
 #endif

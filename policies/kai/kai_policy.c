@@ -2,8 +2,8 @@
 /* kai_policy.c - KAI's cycle as a policy of a run: events into a session, its decisions into a
  * transaction.
  *
- * The session holds only what is alive: the slot of a job that ended is used again by the next of
- * its shape. Which placement a task has is kai_tasks.c's to know.
+ * The session has the jobs that came and did not end: the slot of a job that ended is used again by
+ * the next one of its shape. kai_tasks.c knows which placement a task has.
  *
  *   submitted -> slot (revived or new), tasks pending      ended -> tasks gone, slot free
  *   cycle     -> open, actions, binds and evictions into the transaction, close, binds run at once
@@ -145,26 +145,26 @@ static void list_sets(const struct orr_view *view, const struct orr_shape *shape
 
 /* KAI's signatures tell pods of different priority classes apart, whatever their PodGroup's
  * priority; here a job's pods are of its class. */
-static void mark_class(struct orr_kai *kai, const struct orr_view *view, uint32_t slot,
-                       uint32_t job)
+static void set_constraint_keys(struct orr_kai *kai, const struct orr_view *view, uint32_t slot,
+                                uint32_t job)
 {
     const struct orr_kai_reserve *reserve = &kai->hooking.reserve;
     const struct orr_job_spec *spec = &view->specs[job];
     const struct orr_shape *shape = &view->shapes->shapes[spec->shape];
     const struct orr_sjob *sjob = &kai->session.jobs[slot];
-    struct orr_digest class = ORR_DIGEST_INIT;
-    orr_digest_fold(&class, (uint64_t)(int64_t)spec->priority);
+    struct orr_digest of_job = ORR_DIGEST_INIT;
+    orr_digest_fold(&of_job, (uint64_t)(int64_t)spec->priority);
     if (kai->params.reservation_ms > 0) {
         /* the estimate of a job decides on which kept nodes it may go, not that of the holder */
         const bool holds = reserve->holder == slot;
-        orr_digest_fold(&class, holds ? UINT64_MAX : (uint64_t)spec->estimate_ms);
+        orr_digest_fold(&of_job, holds ? UINT64_MAX : (uint64_t)spec->estimate_ms);
     }
     for (uint32_t t = sjob->first_task, g = 0; t < sjob->first_task + sjob->task_count; t++) {
         struct orr_stask *task = &kai->session.tasks[t];
         while (task->ask != kai->build.first_ask[spec->shape] + g) {
             g++;
         }
-        task->constraint_key = orr_kai__constraint_key(&shape->groups[g].request) ^ class.h;
+        task->constraint_key = orr_kai__constraint_key(&shape->groups[g].request) ^ of_job.h;
     }
 }
 
@@ -209,7 +209,7 @@ static void submit(struct orr_kai *kai, const struct orr_view *view, uint32_t jo
 {
     uint32_t slot = take_slot(kai, view, job);
     if (kai->session.rules.use_signatures) {
-        mark_class(kai, view, slot, job);
+        set_constraint_keys(kai, view, slot, job);
     }
     kai->slot_of_job[job] = slot;
     if (slot >= kai->slot_capacity) {
@@ -294,10 +294,9 @@ static void note_whole(struct orr_kai *kai, struct orr_txn *txn, uint32_t job)
     orr_txn_note_whole(txn, job);
 }
 
-/* Gangs below their minimum to which an action gave what they lack, and a later one took it: to KAI
- * they are not stale, and will be only from the next cycle on. Nor can it end a stale gang whose
- * pods are all evicted by a search that failed its last check, which stays supposed (strict_v017).
- */
+/* Notes running gangs below their minimum that KAI does not end in this cycle. An action gave them
+ * what they lack, and a later one took it again: they are stale from the next cycle on. Or a search
+ * that failed its last check has left all their pods evicted in the session (strict_v017). */
 static void note_whole_gangs(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     const struct orr_session *session = &kai->session;
@@ -320,10 +319,10 @@ static void note_whole_gangs(struct orr_kai *kai, const struct orr_view *view, s
     }
 }
 
-/* A task that was given a place, and that a later action took it from, holds nothing: the books
- * change not by such an eviction, but the job's preemption delay begins, so that the next cycle has
- * others in its place. Where the delay goes on already, and nothing else happens, KAI's next cycles
- * do the same again, and none of them ends the delay. */
+/* A task that an action gave a place, and from which a later action took it, holds nothing: this
+ * eviction changes no books, but the job's preemption delay begins, so that the next cycle serves
+ * other jobs. Where the delay was not over, and nothing else happens, KAI's next cycles do the same
+ * again, and each begins the delay anew. */
 static void note_delay(struct orr_kai *kai, uint32_t slot, orr_ms now)
 {
     struct orr_kai_delay *delay = &kai->delays[slot];
@@ -342,8 +341,8 @@ static void note_delay(struct orr_kai *kai, uint32_t slot, orr_ms now)
     delay->end = end;
 }
 
-/* Jobs whose delay each cycle since the last one would have begun anew were last evicted by the one
- * before this. */
+/* The cycles that the run left out since the last one would each have begun these delays anew: the
+ * last eviction of such a job is of the period before this cycle. */
 static void renew_delays(struct orr_kai *kai, orr_ms now)
 {
     const orr_ms cycle_before = now - now % ORR_KAI_PERIOD_MS - ORR_KAI_PERIOD_MS;
@@ -360,7 +359,7 @@ static void renew_delays(struct orr_kai *kai, orr_ms now)
     kai->renewed_count = 0;
 }
 
-/* When the first preemption delay ends, of those that do while nothing happens. */
+/* The earliest end of a preemption delay, of those that no cycle begins anew. */
 static orr_ms first_delay_end(const struct orr_kai *kai)
 {
     const struct orr_backlog *backlog = kai->session.backlog;
@@ -376,8 +375,8 @@ static orr_ms first_delay_end(const struct orr_kai *kai)
     return first;
 }
 
-/* Has the decision given a task room that the task does not hold: as it is still being freed, or as
- * the task could not be bound there? */
+/* Is the decision a promise: of room that the task does not hold, because it is still being freed
+ * or because the task could not be bound there? */
 static bool is_promise(const struct orr_kai *kai, const struct orr_decision *d)
 {
     const enum orr_task_status status =
@@ -387,7 +386,7 @@ static bool is_promise(const struct orr_kai *kai, const struct orr_decision *d)
             kai->tasks.placement[d->task] == ORR_NONE);
 }
 
-/* Whose reason changes by what the cycle decided. */
+/* Lists the jobs whose reasons may change by what the cycle decided. */
 static void note_decided(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     struct orr_session *session = &kai->session;
@@ -419,7 +418,7 @@ static void note_decided(struct orr_kai *kai, const struct orr_view *view, struc
     note_whole_gangs(kai, view, txn);
 }
 
-/* A job is another class while it has the reservation. */
+/* A job has another signature while it has the reservation. */
 static void begin_hooks(struct orr_kai *kai, const struct orr_view *view)
 {
     const struct orr_kai_reserve *reserve = &kai->hooking.reserve;
@@ -430,14 +429,15 @@ static void begin_hooks(struct orr_kai *kai, const struct orr_view *view)
         return;
     }
     if (before != ORR_NONE && kai->slot_of_job[job_before] == before) {
-        mark_class(kai, view, before, job_before);
+        set_constraint_keys(kai, view, before, job_before);
     }
     if (reserve->holder != ORR_NONE) {
-        mark_class(kai, view, reserve->holder, reserve->holder_job);
+        set_constraint_keys(kai, view, reserve->holder, reserve->holder_job);
     }
 }
 
-/* Jobs whose own delay is over are spoken for by another lane, which may have no news. */
+/* A job whose preemption delay is over changes its lane. The reason of the new lane is reported
+ * when it changes, which may be never: such a job is explained by itself. */
 static void explain_undelayed(struct orr_kai *kai, const struct orr_view *view)
 {
     const struct orr_backlog *backlog = kai->session.backlog;
@@ -550,8 +550,8 @@ static orr_ms kai_wake(void *state, const struct orr_view *view)
     const orr_ms delayed = first_delay_end(kai);
     kai->due_ms = delayed > view->now && delayed < kai->due_ms ? delayed : kai->due_ms;
     kai->due_ms = kai->delay_began ? view->now + ORR_KAI_PERIOD_MS : kai->due_ms;
-    /* Past use decides who is before whom and who may take from whom. With nothing running, who
-     * waits does so for something else, and would be looked at for ever. */
+    /* Past use changes the order of queues and who may take from whom. While nothing runs, jobs
+     * wait for another reason, and waking for past use would never end. */
     const bool moves = anybody_waits(kai) && view->ledger->running_jobs > 0;
     const orr_ms next = moves ? orr_kai__usage_next(&kai->past, view->now) : ORR_MS_NEVER;
     return next < kai->due_ms ? next : kai->due_ms;
@@ -625,8 +625,8 @@ static enum orr_status kai_audit(void *state, const struct orr_view *view, struc
     return orr_kai__tasks_audit(&kai->tasks, view, kai->slot_of_job, err);
 }
 
-/* Without departments nobody heeds their limits, which the law speaks of too; without the plugin
- * proportion there are none. */
+/* The law is about limits of all queues. Without departments KAI does not heed those of top queues,
+ * and without the plugin proportion none. */
 static uint32_t kai_laws(const void *params)
 {
     const struct orr_kai_params *p = params;
@@ -637,7 +637,7 @@ static uint32_t kai_laws(const void *params)
            (p->plugins.topology ? ORR_LAW_SPAN : 0);
 }
 
-/* Its tasks beyond their minima are asked for one by one. */
+/* A job starts with its minimum; each task beyond that is an attempt of its own. */
 static bool kai_starts_least(const void *params, const struct orr_shape *shape)
 {
     (void)params;
@@ -693,7 +693,7 @@ static bool kai_pruned(void *state, uint32_t nth, struct orr_policy_pruned *prun
     return true;
 }
 
-/* The session knows slots. */
+/* Passes a step on, with jobs of the run in place of slots. */
 static void translate(void *context, const struct orr_look *look)
 {
     const struct orr_kai *kai = context;

@@ -27,7 +27,7 @@ struct orr_kai {
     struct orr_session session;
     struct orr_kai_tasks tasks;
     uint32_t known_jobs;   /* as it was opened */
-    uint32_t late_job;     /* that was not known then; ORR_NONE: nobody spoke of one */
+    uint32_t late_job;     /* a job that came later, which kai does not take; ORR_NONE: none did */
     uint32_t *slot_of_job; /* ORR_NONE: not submitted, ended, or away until it is requeued */
     uint32_t *job_of_slot;
     uint32_t slot_capacity;
@@ -39,24 +39,24 @@ struct orr_kai {
     bool changed; /* something happened since the last cycle, or it did something */
     /* `share_generation` of the session when its shares of a resource were reported last */
     uint64_t reported[ORR_SHARE_KINDS];
-    orr_ms due_ms;     /* a rule may let more through from here on, whatever shares do */
+    orr_ms due_ms; /* next end of a min-runtime, grace or delay: actions may do more from then on */
     uint32_t *waiting; /* jobs that may need a reason after the next cycle, each once */
     bool *is_waiting;  /* per slot: its job is among them */
     uint32_t waiting_count, waiting_capacity;
-    uint32_t *whole; /* gangs that note_whole_gangs() named in the last whole cycle */
+    uint32_t *whole; /* gangs that note_whole_gangs() named in the last cycle with actions */
     uint32_t whole_count, whole_capacity;
     uint64_t cycle;      /* counts cycles, without those that decided nothing anew */
     uint64_t *pipelined; /* per slot: the last cycle that left its job with pipelined tasks */
     struct orr_kai_delay *delays; /* per slot */
-    uint32_t *renewed;            /* slots whose delay is */
+    uint32_t *renewed;            /* slots whose delay is `renewed` */
     uint32_t renewed_count, renewed_capacity;
     bool delay_began;           /* in the last cycle, of some job */
     struct orr_watcher watcher; /* gets the session's steps, with jobs of the run */
-    /* after the cycle: GPUs that were free, or coming free, and given to none; -1: all that it gave
-     * room is on its nodes */
+    /* GPUs, idle or being released, that a cycle which promised room (is_promise) gave to nobody;
+     * -1: it promised none */
     int64_t left_mgpu;
     uint8_t *why_not; /* per shape: enum orr_reason after this cycle; NONE: not asked yet */
-    bool strategies;  /* some nodes state one for MIG */
+    bool strategies;  /* some nodes state a MIG strategy */
 };
 
 /* kai_reasons.c: of the pods that it lacks those that no quota keeps from it. */

@@ -66,7 +66,7 @@ static uint32_t room_for(const struct orr_view *view, uint32_t node,
     return open ? orr_ledger_room_for(ledger, node, request) : 0;
 }
 
-/* Have nodes room for so many tasks, if others leave it to them? */
+/* Have nodes room for so many tasks, whatever the cycle promised to others? */
 static bool have_room(const struct orr_view *view, const struct orr_request *request,
                       uint32_t tasks, bool but_slots)
 {
@@ -89,8 +89,9 @@ static bool bounds_slots(const struct orr_view *view)
     return bounds;
 }
 
-/* Of a job that finds enough GPUs, but `apart`: do its nodes lack nothing but pod slots, or did
- * this cycle give others the room? Of several groups that fit one by one nothing is claimed. */
+/* The reason of a job for which there are GPUs enough, but spread over nodes or domains (`apart`).
+ * It is POD_SLOTS where nodes lack nothing else, PROMISED where this cycle promised the room to
+ * others. Groups are counted one by one: several that fit so need not fit together. */
 static enum orr_reason scattered(const struct orr_kai *kai, const struct orr_view *view,
                                  const struct orr_shape *shape, enum orr_reason apart)
 {
@@ -222,8 +223,8 @@ static bool passes_bound(const struct orr_kai *kai, const struct orr_view *view,
     return false;
 }
 
-/* A job that waits has a reason if a quota keeps it. One that runs grows pod by pod, within the
- * quotas if it is not preemptible. */
+/* All pods that a waiting job lacks: a quota that keeps it out is its reason already. A running job
+ * grows pod by pod, and within the quotas if it is not preemptible. */
 uint32_t orr_kai__grants(void *state, const struct orr_view *view, uint32_t job)
 {
     const struct orr_kai *kai = state;
@@ -347,7 +348,7 @@ static int64_t claim_of(const struct orr_kai *kai, uint32_t slot)
     const struct orr_session *session = &kai->session;
     const struct orr_jobview whole = orr_jobview_whole(slot);
     const uint32_t queue = session->jobs[slot].queue;
-    const int64_t held = session->backlog->claims[queue];
+    const int64_t held = session->backlog->claims_mgpu[queue];
     struct orr_task_list tasks = {0};
     orr_jobview_to_allocate(session, whole, true, &tasks);
     const struct orr_demand demand = orr_jobview_demand(session, whole, true, &tasks);
@@ -407,7 +408,7 @@ static void explain(struct orr_kai *kai, const struct orr_view *view, struct orr
     orr_txn_explain_anew(txn, job, reason, &proof);
 }
 
-/* The lane that speaks for a waiting job, or ORR_NONE. */
+/* The lane whose reason holds for a waiting job; ORR_NONE: the job has a reason of its own. */
 static uint32_t lane_of(const struct orr_kai *kai, uint32_t job)
 {
     const struct orr_backlog *backlog = kai->session.backlog;
@@ -415,7 +416,7 @@ static uint32_t lane_of(const struct orr_kai *kai, uint32_t job)
     return lane != ORR_NONE && backlog->lanes[lane].reason != ORR_FIT_REASONS ? lane : ORR_NONE;
 }
 
-/* Jobs of a lane share a reason: they hear of it when it changes. */
+/* Jobs of a lane share a reason, which is recorded for each of them when it changes. */
 static void explain_lane(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn,
                          struct orr_lane *lane)
 {
@@ -434,7 +435,6 @@ static void explain_lane(struct orr_kai *kai, const struct orr_view *view, struc
     }
 }
 
-/* Says why of all that waits. */
 void orr_kai__explain_waiting(struct orr_kai *kai, const struct orr_view *view, struct orr_txn *txn)
 {
     const struct orr_backlog *backlog = kai->session.backlog;
@@ -452,8 +452,8 @@ void orr_kai__explain_waiting(struct orr_kai *kai, const struct orr_view *view, 
             continue;
         }
         explain(kai, view, txn, job);
-        /* a pipelined one hears in the next cycle whether it is still so, even if its lane has
-         * nothing new to say */
+        /* a pipelined job is explained again in the next cycle, even if its lane's reason stays: it
+         * may not be pipelined then */
         if (lane_of(kai, job) == ORR_NONE || state->reason == ORR_REASON_PIPELINED) {
             kai->waiting[kept++] = job;
             kai->is_waiting[slot] = true;

@@ -164,7 +164,7 @@ static bool would_place(struct orr_kai_reserve *r, uint32_t slot, uint32_t count
     return placed;
 }
 
-/* Notes where it is now supposed. */
+/* Keeps the nodes on which the attempt has just placed the job. */
 static void keep_nodes(struct orr_kai_reserve *r, uint32_t slot)
 {
     const struct orr_sjob *job = &r->session->jobs[slot];
@@ -176,7 +176,7 @@ static void keep_nodes(struct orr_kai_reserve *r, uint32_t slot)
     }
 }
 
-/* False: not even with all of them gone. */
+/* False: the job finds no place even with all running jobs gone. */
 static bool reserve_for(struct orr_kai_reserve *r, uint32_t slot)
 {
     if (!would_place(r, slot, r->release_count, orr_list_all_nodes(r->session))) {
@@ -206,7 +206,7 @@ static bool reserve_for(struct orr_kai_reserve *r, uint32_t slot)
     return true;
 }
 
-/* Victims of the last cycle are gone, or those of an earlier one leave. */
+/* The last cycle evicted pods, or pods that were evicted before are still being released. */
 static bool is_moving(const struct orr_kai_reserve *r)
 {
     bool leaves = r->evicted;
@@ -262,8 +262,8 @@ static void sift(struct starving *heap, uint32_t count, uint32_t at)
     heap[at] = own;
 }
 
-/* Gives it to the first of those that starve, the one that has waited longest, for whom there is
- * room at some time. */
+/* Gives the reservation to the job that has waited longest of those that starve and find room at
+ * some time. */
 static void choose(struct orr_kai_reserve *r, struct starving *starving, uint32_t count)
 {
     bool *failed = orr_zalloc(r->session->placement_classes + (size_t)1, sizeof *failed);
@@ -285,7 +285,7 @@ static void choose(struct orr_kai_reserve *r, struct starving *starving, uint32_
     orr_free(failed);
 }
 
-/* `starving` is theirs to reorder; `held`: the holder is among them. */
+/* Reorders `starving`; `held`: the holder is among them. */
 static void decide(struct orr_kai_reserve *r, struct starving *starving, uint32_t count, bool held)
 {
     list_releases(r);
@@ -347,7 +347,8 @@ static bool ends_in_time(const struct orr_kai_reserve *r, uint32_t job, orr_ms s
     return !spec->scales && start + spec->estimate_ms <= r->from_ms;
 }
 
-/* What has to wait until others left is not here in time for sure: only idle room counts. */
+/* Idle room alone counts: a task on room that is still being released starts at a time that is not
+ * known, and so may end too late. */
 static bool is_idle_for(const struct orr_kai_reserve *r, const struct orr_stask *task,
                         uint32_t node)
 {
@@ -360,7 +361,8 @@ static bool is_idle_for(const struct orr_kai_reserve *r, const struct orr_stask 
     return fits;
 }
 
-/* A gang that runs and lacks what was moved: a cycle ago it had a place. */
+/* A running gang below its minimum: pods of it were evicted to be moved, and had a place a cycle
+ * ago. */
 static bool is_incomplete(const struct orr_kai_reserve *r, uint32_t slot)
 {
     return r->view->jobs[r->job_of_slot[slot]].phase == ORR_JOB_RUNNING &&

@@ -22,20 +22,22 @@ struct orr_kai_reserve {
     orr_ms from_ms;   /* by estimates it starts then at the latest */
     orr_ms at_ms;     /* of the cycle that placed it there */
     bool *kept;       /* by node */
-    bool evicted;     /* somebody was, in the last cycle */
-    bool looking;     /* the cycle tries what would be: nobody is kept off */
+    bool evicted;     /* the last cycle evicted running pods */
+    bool looking;     /* a plan is tried: the filter admits everybody */
     uint32_t *denied; /* slots of jobs that were kept off a node, once each */
     uint32_t denied_count, denied_capacity;
-    uint64_t *denied_in; /* by slot: the cycle that did it last */
+    uint64_t *denied_in; /* by slot: the last cycle in which its job was kept off a node */
     uint32_t denied_in_capacity;
-    uint64_t *would_fit_in; /* by slot: the cycle in which it would have had a place but for that */
+    uint64_t
+        *would_fit_in; /* by slot: the last cycle in which only the reservation kept its job out */
     uint32_t would_fit_in_capacity;
     struct orr_kai_promised {
         uint64_t in; /* the cycle that last found it so */
         uint32_t node;
-    } * promised; /* by task: where it would get room of victims */
+    } * promised; /* by task: where it was pipelined to room of victims */
     uint32_t promised_capacity;
-    uint64_t *excused_in; /* by slot: the cycle in which it got such room on a node that is kept */
+    uint64_t
+        *excused_in; /* by slot: the last cycle in which `promised` let its job on a kept node */
     uint32_t excused_in_capacity;
     uint64_t cycle;
     struct orr_kai_release *releases; /* by (at, slot) */

@@ -59,7 +59,7 @@ static bool note_claim(struct orr_session *session, uint32_t job, bool allowed)
 {
     const uint32_t queue = session->jobs[job].queue;
     if (!allowed) {
-        session->backlog->claims[queue] = session->queues[queue].allocated[ORR_SHARE_GPU];
+        session->backlog->claims_mgpu[queue] = session->queues[queue].allocated[ORR_SHARE_GPU];
     }
     return allowed;
 }
@@ -97,7 +97,8 @@ static void report(const struct orr_session *session, enum orr_action action,
     orr_report_look(&session->watcher, &step);
 }
 
-/* False when the action is over. `lane`: the one that speaks for the job, or NULL. */
+/* False when the action is over. `lane`: the job's, or NULL if what is known of it does not hold
+ * for the job. */
 static bool search_one(struct orr_session *session, enum orr_action action, uint32_t job,
                        const struct orr_lane *lane, struct orr_order *order,
                        struct orr_kai_failures *failures)
@@ -284,7 +285,7 @@ static void follow_failures(const struct walk *walk)
     }
 }
 
-/* Asks the gates of all lanes that no failure speaks for. True if some lane is let through. */
+/* Asks the gate for all lanes but those of which a job has failed. True if it lets some through. */
 static bool ask_gates(struct walk *walk)
 {
     struct orr_backlog *backlog = walk->backlog;
@@ -377,9 +378,9 @@ static void search_lanes(struct walk *walk)
     while (on && orr_order_pop(walk->order, &view)) {
         const uint32_t index = walk->backlog->lane_of_job[view.job];
         struct orr_lane *lane = &walk->backlog->lanes[index];
-        const bool alike = orr_backlog_speaks_for(session, view.job);
+        const bool alike = orr_backlog_matches_lane(session, view.job);
         if (alike && !walk->order->open[index]) {
-            continue; /* it left its lane with another job */
+            continue; /* its lane is closed, and it came from the heap (orr_order__leave_lanes) */
         }
         on = search_and_report(session, walk->action, view.job, alike ? lane : NULL, walk->order,
                                &failures);
@@ -399,7 +400,8 @@ static void search_lanes(struct walk *walk)
     orr_free(failures.items);
 }
 
-/* A failure speaks for the rest of a lane by KAI's signatures; without these each job is tried. */
+/* By KAI's signatures no other job of a lane is tried once one has failed; without signatures each
+ * one is. */
 static bool uses_lanes(const struct orr_session *session, enum orr_action action)
 {
     return (!session->rules.literal || session->rules.by_filter) && session->rules.use_signatures &&
@@ -407,7 +409,7 @@ static bool uses_lanes(const struct orr_session *session, enum orr_action action
            (action != ORR_ACTION_PREEMPT || session->rules.priority);
 }
 
-/* Of jobs that no search was made for: what speaks for all of a lane. */
+/* Reports one outcome for each lane: that of its jobs for which no search was made. */
 static void report_lanes(const struct orr_session *session, enum orr_action action)
 {
     const struct orr_backlog *backlog = session->backlog;

@@ -171,8 +171,8 @@ static uint32_t moved_of(const struct orr_kai_tasks *tasks, uint32_t slot)
     return moved;
 }
 
-/* All that a job holds goes as one; the decisions about its other tasks then find them gone, as
- * does a second one about the same task. */
+/* A job that loses all it holds is evicted as one; the decisions about its other tasks then find
+ * them gone, as does a second decision about the same task. */
 static void evict(struct orr_kai_tasks *tasks, const struct orr_view *view, struct orr_txn *txn,
                   uint32_t decision)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kai_usage.h - the past of a run, passed to the session: time-aware fairness.
  *
- * What queues hold in the ledger is recorded as it changes; the session reads it on the grid of
- * fetch_interval. Shares move only then, so while something waits each grid point is worth a look,
- * and one that moved no share is worth no more than that. */
+ * What queues hold in the ledger is recorded as it changes; the session reads it at multiples of
+ * fetch_interval. By past usage fair shares move at these times alone. So the policy wakes at each
+ * of them while a job waits, and its cycle does nothing if no fair share moved. */
 #ifndef ORR_KAI_USAGE_H
 #define ORR_KAI_USAGE_H
 

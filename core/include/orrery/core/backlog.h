@@ -43,7 +43,7 @@ struct orr_class {
     struct orr_class_key key;
     bool single;                  /* the class is of one job, and has no key */
     bool failed;                  /* for the policy: in this action one of its jobs found no room */
-    bool looked_at;               /* for the policy: its lanes are opened in this action */
+    bool looked_at;               /* for the policy: its lanes are opened in this search */
     int elastic_state;            /* orr_jobview_elastic_state */
     struct orr_demand demand;     /* of the next attempt; memory by the smallest device */
     struct orr_demand demand_max; /* memory by the largest device */
@@ -104,7 +104,7 @@ struct orr_backlog_leaf { /* of a queue */
     uint64_t generation; /* another one after every change of its lanes */
 };
 
-struct orr_bound_use { /* what counted against the bounds of a queue as one kept a job out */
+struct orr_bound_use { /* what a queue held when its limit or quota kept a job out */
     double allocated_gpus, nonpreemptible_gpus;
 };
 
@@ -134,16 +134,16 @@ struct orr_backlog {
     struct orr_backlog_leaf *leaves;  /* by queue */
     uint32_t *by_age;                 /* queues by age and name */
     struct orr_bound_use *bound_uses; /* by queue: the last */
-    int64_t *claims; /* by queue: what counted against its fair share of GPUs as reclaim's gate last
-                      * kept a job out, in mGPU */
-    bool *limited;   /* by queue: it or one above it has a limit */
+    int64_t *claims_mgpu; /* by queue: what it held of GPUs when reclaim's gate last kept one of its
+                           * jobs out; that, with the job, was above its fair share */
+    bool *limited;        /* by queue: it or one above it has a limit */
     uint32_t queue_count;
     /* by job of the session: */
     struct orr_lane_item *item_of_job; /* its item as it was inserted */
     uint32_t *lane_of_job;             /* or ORR_NONE */
     bool *delayed;                     /* it waits in a lane that is delayed */
     orr_ms delay_end;                  /* none of these delays is over before */
-    bool *partial;                     /* it waits, and has tasks that do not */
+    bool *partial;                     /* it has pending tasks and others, which may be evicted */
     bool *unready;                     /* it has pending tasks in a queue that takes jobs, but is
                                         * not ready */
     bool *stale;                       /* it is listed in stale_jobs */
@@ -151,10 +151,10 @@ struct orr_backlog {
     uint64_t (*looked_at)[ORR_ACTIONS]; /* the last round in which the action looked at it */
     uint32_t job_count;                 /* jobs that these arrays have room for */
     uint32_t delayed_count, partial_count, unready_count;
-    uint64_t round;        /* searches of lanes so far, one an action and cycle */
-    uint64_t round_before; /* the last one of the cycle before: outcomes of rounds up to it are of
-                            * the past */
-    uint32_t *stale_jobs;  /* gangs below their minimum, and some that no longer are */
+    uint64_t round; /* consolidations, reclaims and preempts begun so far, in all cycles */
+    uint64_t
+        round_before; /* `round` as this cycle began: outcomes of rounds up to it are outdated */
+    uint32_t *stale_jobs; /* gangs below their minimum, and some that no longer are */
     uint32_t stale_count, stale_capacity;
     int64_t min_mib, max_mib; /* smallest and largest device of the session when demands of classes
                                * were made */
@@ -175,12 +175,14 @@ struct orr_backlog *orr_backlog_sync(struct orr_session *session);
  * missing, that becomes the job's reason. */
 bool orr_backlog_is_ready(struct orr_session *session, uint32_t job);
 
-/* Does what is known of its lane hold for the job? Not once it lost tasks since the last sync. */
-bool orr_backlog_speaks_for(const struct orr_session *session, uint32_t job);
+/* Does what is known of its lane hold for the job? False where the job lost tasks since the last
+ * sync, so that it asks for something else than the other jobs of the lane. */
+bool orr_backlog_matches_lane(const struct orr_session *session, uint32_t job);
 /* False: the next attempt of a job of the class would find too little room on the nodes. */
 bool orr_backlog_has_room(struct orr_backlog *backlog, const struct orr_session *session,
                           uint32_t of_class);
-/* What keeps jobs of the lane from an attempt whatever room there is; ORR_FIT_NONE: nothing. */
+/* The limit or quota that keeps jobs of the lane from an attempt, however much room there is;
+ * ORR_FIT_NONE: none does. */
 enum orr_fit_reason orr_backlog_bound(const struct orr_session *session, uint32_t lane);
 /* The job's fit error: its lane's, or its own. */
 enum orr_fit_reason orr_backlog_reason(const struct orr_session *session, uint32_t job);

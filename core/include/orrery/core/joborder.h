@@ -23,21 +23,22 @@ struct orr_order_node;
 struct orr_order {
     const struct orr_session *session;
     bool victims;  /* worst first */
-    int64_t depth; /* jobs kept of a queue, the last in its heap being dropped; -1: all */
+    int64_t depth; /* KAI's queue depth: jobs kept of a queue, the last in its heap being dropped;
+                    * -1: all */
     bool simulate; /* tasks that are virtually evicted count as pending */
     struct orr_order_node *nodes; /* 0 is the root */
     uint32_t node_count, node_capacity;
     uint32_t node_made;        /* nodes that have memory of their own, used or not */
     uint32_t *node_of_queue;   /* ORR_NONE: none of its jobs is in the order */
     struct orr_demand *popped; /* by queue: what the victims popped from it hold */
-    uint32_t pushed;           /* jobs that are in no lane or list and not popped yet */
+    uint32_t pushed; /* jobs still to be popped that are neither of a lane nor of the list */
     /* over a list: */
     const struct orr_order_entry *list; /* NULL: none */
     const bool *unlisted;               /* by job; NULL: none is */
     uint64_t heads; /* fingerprint of the listed jobs that are next of their queues */
-    /* for orders of what would be: */
-    /* By queue: what it holds, or NULL: as it is. Between two pops it changes for the queue of the
-     * job popped last and for those above alone, which are ranked again anyway. */
+    /* for orders with amounts that queues would hold (dry runs): */
+    /* By queue: what it would hold; NULL: what it holds. Between two pops it changes only for the
+     * queue of the job popped last and for those above it, which are ranked again anyway. */
     const int64_t (*hypothetical)[ORR_SHARE_KINDS];
     uint64_t tops; /* fingerprint of inner queues' first children that are not their best ones */
     bool unclear;  /* two queues with equal numbers were compared of which neither owns less */
@@ -46,13 +47,14 @@ struct orr_order {
     struct orr_queue_rank *worst;
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
-    bool undelayed_only;   /* nor are those of jobs that may not take from others yet */
-    uint32_t alone;        /* the only lane that is open, while there are no heaps; or ORR_NONE */
-    bool alone_popped;     /* the first job of that lane was popped */
-    int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, with `alone`: allocated at the start */
-    uint32_t *cursor;                 /* by lane: at or before its next job */
-    bool *open;                       /* by lane: pop returns its jobs */
-    bool *listed; /* by lane: in open_lanes, which holds all open ones and some more */
+    bool undelayed_only;   /* nor are those of jobs whose preemption delay is not over */
+    uint32_t only_lane;    /* the only open lane, while there are no heaps; or ORR_NONE */
+    bool only_lane_popped; /* the first job of that lane was popped */
+    /* by queue, with `only_lane`: what it held as the order was started */
+    int64_t (*held_at_start)[ORR_SHARE_KINDS];
+    uint32_t *cursor;    /* by lane: at or before its next job */
+    bool *open;          /* by lane: pop returns its jobs */
+    bool *in_open_lanes; /* by lane: it is in open_lanes, as are all open ones */
     uint32_t *open_lanes;
     uint32_t open_count, lane_capacity;
     uint32_t last_leaf; /* the node that the last job was popped from */
@@ -67,17 +69,18 @@ void orr_order_init(struct orr_order *order, const struct orr_session *session, 
 void orr_order_release(struct orr_order *order);
 /* Empties it; its memory is used again. */
 void orr_order_restart(struct orr_order *order);
-/* Of an order of what would be, over a list, once it is built. False: who is popped hangs on where
- * queues stand in their heaps. Else it hangs only on what queues hold, on who is left of those
- * added and on this fingerprint, as long as the order is not unclear. */
+/* Of a `hypothetical` order over a list, once it is built. False: who is popped hangs on where
+ * queues stand in their heaps. Otherwise it hangs only on what queues hold, on which added jobs are
+ * left and on this fingerprint, as long as the order is not `unclear`. */
 bool orr_order_start_fingerprint(struct orr_order *order);
 uint64_t orr_order_fingerprint(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count);
-/* The order of a list of jobs that are popped unseen, as if an attempt with each of them failed,
- * and of jobs that were added, which pop returns. Both are entries that orr_order_prepare made, and
- * stay with the caller as long as the order is used; of the list those that are `unlisted` (by job)
- * are left out; others may be pushed later. Costs queues and added jobs, not the list. */
+/* The order of a list of jobs and of jobs that were added. Pop returns added jobs alone: a listed
+ * job whose turn comes is passed over, as if an attempt with it had failed. Both are entries that
+ * orr_order_prepare made, and stay with the caller as long as the order is used; jobs of the list
+ * that are `unlisted` (by job) are left out; others may be pushed later. The cost grows with queues
+ * and added jobs, not with the list. */
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,
                           uint32_t list_count, const bool *unlisted,
                           const struct orr_order_entry *added, uint32_t added_count);
@@ -85,8 +88,8 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
 uint32_t orr_order_prepare(const struct orr_order *order, const struct orr_jobview *views,
                            uint32_t count, struct orr_order_entry *entries);
 /* All jobs with pending tasks but the excluded one, in the order of building. The list is the
- * session's, and holds until the next call. Costs the jobs that changed since the last call, and a
- * pass over the list. */
+ * session's, and holds until the next call. A call costs an entry for each job that changed since
+ * the last one, and a pass over the list. */
 const struct orr_order_entry *orr_order_waiting(struct orr_session *session, uint32_t excluded,
                                                 uint32_t *count);
 /* Negative: `a` goes before `b` in that order. */
@@ -95,10 +98,10 @@ int orr_order_compare_built(const struct orr_session *session, const struct orr_
 /* Brings entries into that order. */
 void orr_order_sort(const struct orr_order *order, struct orr_order_entry *entries, uint32_t count);
 
-/* The order of all that waits in the session's backlog, in memory that the backlog keeps: one at a
- * time. With `preemptible_only` other lanes are not part of it. Of those that are only jobs of
- * lanes that were opened are ever returned by pop; the rest is popped on the way, as it would be if
- * an attempt with each of them failed. Open lanes, then start. A lane may be closed at any time,
+/* The order of all jobs in the session's backlog, in memory that the backlog keeps: there is one at
+ * a time. With `preemptible_only` it has the lanes of preemptible jobs alone. Pop returns jobs of
+ * open lanes alone: a job of a closed lane whose turn comes is passed over, as if an attempt with
+ * it had failed. The caller opens lanes, then starts the order. A lane may be closed at any time,
  * and opened again for those of its jobs whose turn has not come. */
 struct orr_order *orr_order_over(struct orr_session *session, bool simulate, bool preemptible_only);
 void orr_order_open_lane(struct orr_order *order, uint32_t lane);
@@ -110,7 +113,7 @@ void orr_order_push(struct orr_order *order, struct orr_jobview view);
 /* To be called after tasks of jobs that wait in it changed: KAI compares jobs as they are, where
  * they lie in its heaps. */
 void orr_order_refresh(struct orr_order *order);
-/* Takes the next job out. False: none is left that the caller wants. */
+/* Takes the next job out that pop may return. False: none is left. */
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view);
 
 /* Does the queue stay within its quota in every resource, with the demand? */

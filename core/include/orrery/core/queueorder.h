@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* queueorder.h - comparing two sibling queues: for job orders, and for forecasts of them. */
+/* queueorder.h - KAI's order of sibling queues: for job orders, and for pruners that work out who
+ * would be next. */
 #ifndef ORR_CORE_QUEUEORDER_H
 #define ORR_CORE_QUEUEORDER_H
 
@@ -7,7 +8,7 @@
 
 ORR_API_BEGIN
 
-struct orr_queue_claim {
+struct orr_queue_claim { /* a queue as it enters the comparison with its siblings */
     uint32_t queue;
     const int64_t *allocated;         /* what the queue holds; NULL: as the session has it */
     const struct orr_demand *job;     /* what its best job would allocate; NULL in victim orders */
@@ -55,8 +56,9 @@ static inline int orr_queue_compare_numbers(const struct orr_queue_rank *a,
     return order != 0 ? order : (a->share_now > b->share_now) - (a->share_now < b->share_now);
 }
 
-/* False: queue `a` owns less of one resource and more of another one than queue `b`, so that of
- * three such queues with equal numbers the order may go round in a circle. */
+/* False: queue `a` may be allocated less of one resource and more of another one than queue `b`.
+ * Among three such queues with equal numbers KAI's order need not be transitive: a before b, b
+ * before c, c before a. */
 bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b);
 
 ORR_API_END

@@ -13,8 +13,8 @@
  * orr_session_close undoes what was not committed (statement.h). A pipelined task
  * leaves no trace in the held copy: the next cycle decides about it afresh, as KAI does.
  *
- * Who has the session const changes nothing in it, nor in what rooms keep there in private. What
- * v0.17 remembers of a job's tasks (defects.h, D1) is the exception.
+ * A function that gets the session const changes nothing in it, nor in the private parts that its
+ * last fields point to. What v0.17 remembers of a job's tasks (defects.h, D1) is the exception.
  */
 #ifndef ORR_CORE_SESSION_H
 #define ORR_CORE_SESSION_H
@@ -45,7 +45,7 @@ struct orr_snode {
     const char *name;
     uint32_t rank;              /* position among all names in byte order */
     struct orr_vec allocatable; /* nothing while it is away */
-    struct orr_vec offered;     /* what is allocatable when it is not */
+    struct orr_vec offered;     /* what is allocatable while it is present */
     int64_t gpu_count;          /* physical devices */
     int64_t gpu_memory_mib;     /* of a device, a multiple of 100 */
     bool has_gpu_memory_label;
@@ -54,13 +54,13 @@ struct orr_snode {
     bool is_mig;
     uint8_t mig_strategy;
     struct orr_vec foreign;  /* held by pods that are no tasks; see orr_session_add_foreign */
-    struct orr_vec withheld; /* the part of it that is not in the total either */
+    struct orr_vec withheld; /* the part of `foreign` that fair shares are not divided from */
     /* live books */
     struct orr_vec idle, used, releasing;
     struct orr_shared_gpu *shared;
     uint32_t shared_count, shared_capacity;
-    uint32_t reserved_slots;    /* pod slots taken by pods that reserve shared devices, at the last
-                                 * rebuild; with session_rules.reserves_shared */
+    uint32_t reserved_slots;    /* pod slots of KAI's reservation pods, one for each shared device,
+                                 * at the last rebuild; with session_rules.reserves_shared */
     uint32_t first_task;        /* held by it */
     bool dirty;                 /* live books must be rebuilt from the held tasks */
     uint64_t changed_at;        /* the session's node_generation when the live books last changed */
@@ -102,7 +102,7 @@ struct orr_squeue {
     int64_t held_allocated[ORR_SHARE_KINDS], held_nonpreemptible[ORR_SHARE_KINDS];
     int64_t request[ORR_SHARE_KINDS];
     int64_t request_mib; /* of GPU memory, pending */
-    bool unread;         /* one of these sums changed since the cycle began */
+    bool sums_changed;   /* since shares were last divided: one of the sums above */
     int64_t allocated[ORR_SHARE_KINDS], nonpreemptible[ORR_SHARE_KINDS]; /* live */
     uint32_t *active; /* its jobs with live tasks that hold or are to hold something, unordered */
     uint32_t active_count, active_capacity;
@@ -234,7 +234,8 @@ struct orr_session {
     struct orr_topology *topologies;
     uint32_t topology_count, topology_capacity;
     uint32_t slot_count;                    /* slots of vectors that are in use */
-    int64_t slot_quota_gpus[ORR_SLOTS_MAX]; /* GPUs of quota of one unit: the g of a MIG profile */
+    int64_t slot_quota_gpus[ORR_SLOTS_MAX]; /* GPUs that one unit counts against quotas and limits:
+                                             * the g of a MIG profile */
     bool zone_aware[ORR_SLOTS_MAX];         /* some node's zones have the slot */
     uint32_t zones_max;                     /* of a node */
     double total[ORR_SHARE_KINDS];          /* of ready nodes, in the units of shares */
@@ -282,9 +283,9 @@ const struct orr_topology *orr_session_find_topology(const struct orr_session *s
                                                      const char *name);
 const struct orr_topology_level *orr_topology_find_level(const struct orr_topology *topology,
                                                          const char *name);
-/* The indices of all nodes, ascending; the session's, until a node is added. */
 /* A hash of the topology constraints that a set of a job's tree and those above it state. */
 uint64_t orr_session_hash_constraints(const struct orr_session *session, uint32_t set);
+/* The indices of all nodes, ascending; the session's, until a node is added. */
 const uint32_t *orr_session_all_nodes(struct orr_session *session);
 static inline const struct orr_ask *orr_task_ask(const struct orr_session *session,
                                                  const struct orr_stask *task)
@@ -302,13 +303,13 @@ static inline const uint32_t *orr_task_groups(const struct orr_session *session,
 {
     return session->gpu_group_ids + task->gpu_groups_at;
 }
-/* The same of the device that the task holds; what a cycle supposes may differ until it ends. */
+/* The same of the held copy: the live one may be on other devices while a cycle runs. */
 static inline const uint32_t *orr_task_held_groups(const struct orr_session *session,
                                                    const struct orr_stask *task)
 {
     return session->gpu_group_ids + task->gpu_groups_at + session->asks[task->ask].devices;
 }
-/* GPUs of quota that a task with this ask would be charged on the node, milli-GPU. */
+/* Milli-GPU that a task with this ask counts against quotas and limits on the node. */
 int64_t orr_session_quota_on(const struct orr_session *session, const struct orr_ask *ask,
                              uint32_t node);
 /* Brings the fingerprints of queues up to date: sums over their active tasks, the same again when
@@ -332,7 +333,8 @@ int64_t orr_session_free_mib(const struct orr_snode *node);
 const struct orr_shared_gpu *orr_session_find_shared(const struct orr_snode *node, uint32_t id);
 /* A portion of a device in milli-GPU, rounded to hundredths of a device as KAI keeps it. */
 int64_t orr_session_portion_mgpu(double portion);
-/* Whole GPUs of quota of one MIG instance, the g of its profile: "nvidia.com/mig-3g.20gb" is 3. */
+/* Whole GPUs that one MIG instance counts against quotas and limits, the g of its profile:
+ * "nvidia.com/mig-3g.20gb" is 3. */
 int64_t orr_session_mig_gpus(const char *resource);
 /* Adds what a task with this ask demands before it is placed; a memory request is divided by
  * device_mib, or left out if that is 0. */

@@ -45,7 +45,8 @@ struct orr_session_rules { /* KAI's plugins and their arguments */
     int64_t queue_depth[ORR_ACTIONS]; /* jobs of a queue that an action looks at; -1: all */
     struct orr_prune_rules prune;
     bool literal; /* visit every waiting job in every action, as the rules are written (tests) */
-    /* literal only for a filter of nodes: an action that lets nobody through without it is over */
+    /* `literal` is set because of a filter of nodes alone. With it a job fails that fails without
+     * it, so that an action is over which lets no lane through without it. */
     bool by_filter;
 };
 struct orr_session_rules orr_session_rules_default(void);
