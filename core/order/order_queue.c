@@ -44,7 +44,7 @@ static double part_of(const struct orr_session *session, double amount, double a
     return allocatable == 0 ? amount * 1000 : amount / allocatable;
 }
 
-struct owned { /* of one queue against another one: less of some resource, more of some */
+struct owned { /* one queue may have, against another: less of some resource, more of some */
     bool less, more;
 };
 
@@ -86,7 +86,7 @@ void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue
         }
         over = over && share->fair_share < now;
         if (!(now > 0 || with > 0 || after > 0)) {
-            continue; /* nobody has or asks any */
+            continue; /* the queue and the job have and ask none */
         }
         const double allocatable = orr_share_allocatable(share);
         const double part_now = part_of(session, now, allocatable, kind);

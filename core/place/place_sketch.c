@@ -14,7 +14,7 @@
 #include "place_int.h"
 #include "session_int.h"
 
-struct step { /* what was done last to a node; its books before it follow */
+struct step { /* of `saved`: a change of a node; the node's books from before it lie in front */
     size_t before;
     uint32_t node, shared_count;
 };
@@ -34,7 +34,7 @@ static void touch(struct orr_sketch *sketch, uint32_t node)
     sketch->touched[sketch->touched_count++] = node;
 }
 
-/* The slots that every session has are copied by their number, which is known here. */
+/* The slots that every session has are copied by a size that the compiler knows. */
 static void copy_vector(void *to, const void *from, size_t bytes)
 {
     const size_t common = ORR_SLOT_EXTENDED * sizeof(int64_t);
@@ -159,7 +159,7 @@ void orr_sketch_evict(struct orr_sketch *sketch, uint32_t index)
     move(sketch, task, task->live.status, ORR_TASK_RELEASING);
 }
 
-/* False: most nodes, and the ask does not fit there. */
+/* False, as for most nodes: the ask does not fit there. True: it may fit. */
 static bool may_fit(const struct orr_ask *ask, const struct orr_snode *node, int64_t free)
 {
     bool may = free >= (orr_ask_is_shared(ask) ? ORR_MGPU : ask->request.v[ORR_SLOT_GPU]);
@@ -180,14 +180,14 @@ bool orr_sketch__is_better(const struct orr_rated *a, const struct orr_rated *b,
     return packs && a->free != b->free ? a->free < b->free : a->rank < b->rank;
 }
 
-/* Whole numbers, as points are. */
+/* The node's score for the levels that the set prefers: a whole number, as points are. */
 static int32_t preferred_points(const struct orr_sketch *sketch, uint32_t node)
 {
     return (int32_t)orr_preferred_score(sketch->preferred, node);
 }
 
-/* Packing is worth less than any other point. It is worth nothing where no node has more than no
- * GPU free, if one has just that (orr_place__packed_score). */
+/* Packing decides only between nodes of equal points, and not at all where no open node that has
+ * GPUs has any of them free (orr_place__packed_score). */
 static uint32_t best_shared(struct orr_sketch *sketch, const struct orr_ask *ask,
                             struct orr_node_list nodes)
 {
@@ -299,7 +299,8 @@ static int by_rank(const void *a, const void *b, void *context)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The best of those kept; of some only what they could have is known. */
+/* The best of the nodes that were kept as equally good. Some were kept for the most points that
+ * they could have: they are rated here. */
 static struct orr_rated first_like(struct orr_sketch *sketch, const struct orr_ask *ask)
 {
     struct orr_rated one = {.node = ORR_NONE};
@@ -349,7 +350,7 @@ static uint32_t best_whole(struct orr_sketch *sketch, uint32_t ask_index,
     }
     sketch->last_ask = best.node == ORR_NONE ? ORR_NONE : ask_index;
     sketch->last_node = best.node;
-    sketch->last_change = sketch->changes + 1; /* if it goes there */
+    sketch->last_change = sketch->changes + 1; /* once the pod is placed there */
     return best.node;
 }
 
