@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "document.h"
 
-#include <errno.h>
-#include <libfyaml.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <orrery/base/json_end.h>
 #include <orrery/base/text.h>
+#include <orrery/sim/yaml_parser.h>
 
 #include "json_lines.h"
 
@@ -79,6 +78,7 @@ struct builder {
     struct import_file *file;
     const char *text; /* as given, without its byte order mark */
     size_t bytes;
+    bool json;
     struct import_value *documents, *last_document;
     struct frame frames[DEPTH_MAX];
     uint32_t depth, skipping; /* levels inside a value that is left out */
@@ -267,8 +267,9 @@ static bool open_value(struct builder *builder, enum import_kind kind)
     return true;
 }
 
-static bool take_event(struct builder *builder, struct fy_event *event)
+static bool take_event(void *context, struct fy_event *event)
 {
+    struct builder *builder = context;
     const struct fy_mark *mark = fy_event_start_mark(event);
     if (mark != NULL) { /* an empty value has no place of its own */
         builder->line = (uint32_t)mark->line + 1;
@@ -296,64 +297,24 @@ static bool take_event(struct builder *builder, struct fy_event *event)
     return event->type != FYET_SCALAR || take_scalar(builder, event);
 }
 
-static void syntax_error(struct builder *builder, struct fy_diag *diag, bool json)
+static void syntax_error(void *context, const struct fy_diag_error *error)
 {
-    void *iterator = NULL;
-    orr_check_memory();
-    const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
+    struct builder *builder = context;
     const char *why = error != NULL ? error->msg : NULL;
     if (error != NULL && error->line > 0) {
         builder->line = (uint32_t)error->line;
         builder->column = (uint32_t)(error->column > 0 ? error->column : 1);
         json_lines_place(&builder->lines, &builder->line, &builder->column);
-        const char *end =
-            json ? orr_json_end(builder->text, builder->bytes, &builder->line, &builder->column)
-                 : NULL;
+        const char *end = builder->json ? orr_json_end(builder->text, builder->bytes,
+                                                       &builder->line, &builder->column)
+                                        : NULL;
         why = end != NULL ? end : why;
         builder->line += builder->file->lines_before;
     }
     char what[300];
-    (void)snprintf(what, sizeof what, "not %s%s%.200s", json ? "JSON" : "YAML",
+    (void)snprintf(what, sizeof what, "not %s%s%.200s", builder->json ? "JSON" : "YAML",
                    why != NULL ? ": " : "", why != NULL ? why : "");
     (void)fail_here(builder, what);
-}
-
-static void run_parser(struct builder *builder, const char *text, size_t bytes, bool json)
-{
-    struct fy_diag_cfg diag_config;
-    fy_diag_cfg_default(&diag_config);
-    diag_config.fp = NULL;
-    diag_config.colorize = false;
-    errno = 0;
-    struct fy_diag *diag = fy_diag_create(&diag_config);
-    if (diag == NULL) {
-        orr_out_of_memory();
-    }
-    fy_diag_set_collect_errors(diag, true);
-    struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG |
-                                           FYPCF_DEFAULT_VERSION_1_2 |
-                                           (json ? FYPCF_JSON_FORCE : FYPCF_JSON_NONE),
-                                  .diag = diag};
-    struct fy_parser *parser = fy_parser_create(&config);
-    if (parser == NULL) {
-        orr_out_of_memory();
-    }
-    bool good = fy_parser_set_string(parser, text, bytes) == 0, ended = false;
-    if (!good) {
-        orr_check_memory();
-    }
-    while (good && !ended) {
-        struct fy_event *event = fy_parser_parse(parser);
-        if (event == NULL) {
-            syntax_error(builder, diag, json);
-            break;
-        }
-        ended = event->type == FYET_STREAM_END;
-        good = take_event(builder, event);
-        fy_parser_event_free(parser, event);
-    }
-    fy_parser_destroy(parser);
-    fy_diag_destroy(diag);
 }
 
 /* The parser was not made for anything but clean text. */
@@ -455,8 +416,9 @@ static enum orr_status parse(struct import_load *load, const char *path,
         if (json) {
             json_lines_init(&builder->lines, text, bytes);
         }
-        run_parser(builder, json ? builder->lines.text : text, json ? builder->lines.bytes : bytes,
-                   json);
+        builder->json = json;
+        orr_yaml_read(json ? builder->lines.text : text, json ? builder->lines.bytes : bytes, json,
+                      &(struct orr_yaml_reader){builder, take_event, syntax_error});
         json_lines_release(&builder->lines);
     }
     orr_idmap_release(&builder->keys);

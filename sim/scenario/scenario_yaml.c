@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* scenario_yaml.c - the only file that knows libfyaml: its events become nodes.
+/* scenario_yaml.c - libfyaml's events become nodes.
  *
  * Events instead of documents, because then nesting is bounded here, duplicate keys are reported
  * in our words, and every key and value brings its place along.
  */
 #include "scenario_int.h"
 
-#include <errno.h>
-#include <libfyaml.h>
 #include <string.h>
+
+#include <orrery/sim/yaml_parser.h>
 
 struct anchor {
     const char *name;
@@ -31,6 +31,7 @@ struct builder {
     struct orr_scenario__at last; /* of the latest thing that had a place */
     struct frame frames[ORR_SCENARIO__DEPTH];
     uint32_t depth;
+    enum orr_status status;
 };
 
 static struct orr_scenario__at event_at(struct builder *builder, struct fy_event *event)
@@ -204,14 +205,13 @@ static enum orr_status take_event(struct builder *builder, struct fy_event *even
 }
 
 /* What the parser did not like, in the shape of all our errors. */
-static enum orr_status syntax_error(struct builder *builder, struct fy_diag *diag)
+static void syntax_error(void *context, const struct fy_diag_error *error)
 {
-    void *iterator = NULL;
-    orr_check_memory();
-    const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &iterator);
+    struct builder *builder = context;
     struct orr_scenario__at at = builder->last;
     if (error == NULL || error->msg == NULL) {
-        return orr_scenario__fail(builder->load, &at, "not YAML");
+        builder->status = orr_scenario__fail(builder->load, &at, "not YAML");
+        return;
     }
     if (builder->source->argument && error->line != 1) { /* past the end of its only line */
         at = orr_scenario__at_byte((struct orr_scenario__at){builder->source, 1, 1},
@@ -220,31 +220,14 @@ static enum orr_status syntax_error(struct builder *builder, struct fy_diag *dia
         at.line = (uint32_t)error->line;
         at.column = (uint32_t)error->column;
     }
-    return orr_scenario__fail(builder->load, &at, "not YAML: %s", error->msg);
+    builder->status = orr_scenario__fail(builder->load, &at, "not YAML: %s", error->msg);
 }
 
-static enum orr_status run_parser(struct builder *builder, struct fy_parser *parser,
-                                  struct fy_diag *diag)
+static bool take(void *context, struct fy_event *event)
 {
-    /* why: the library takes an empty string for a missing one */
-    if (builder->source->bytes == 0) {
-        return ORR_OK;
-    }
-    if (fy_parser_set_string(parser, builder->source->text, builder->source->bytes) != 0) {
-        return syntax_error(builder, diag);
-    }
-    enum orr_status status = ORR_OK;
-    bool ended = false;
-    while (status == ORR_OK && !ended) {
-        struct fy_event *event = fy_parser_parse(parser);
-        if (event == NULL) {
-            return syntax_error(builder, diag);
-        }
-        ended = event->type == FYET_STREAM_END;
-        status = take_event(builder, event);
-        fy_parser_event_free(parser, event);
-    }
-    return status;
+    struct builder *builder = context;
+    builder->status = take_event(builder, event);
+    return builder->status == ORR_OK;
 }
 
 enum orr_status orr_scenario__parse(struct orr_scenario__load *load,
@@ -257,27 +240,9 @@ enum orr_status orr_scenario__parse(struct orr_scenario__load *load,
     builder->source = source;
     builder->documents = orr_scenario__node(load, ORR_NODE_LIST, start);
     builder->last = start;
-
-    struct fy_diag_cfg diag_config;
-    fy_diag_cfg_default(&diag_config);
-    diag_config.fp = NULL;
-    diag_config.colorize = false;
-    errno = 0;
-    struct fy_diag *diag = fy_diag_create(&diag_config);
-    if (diag == NULL) {
-        orr_out_of_memory();
-    }
-    fy_diag_set_collect_errors(diag, true);
-    struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE |
-                                           FYPCF_DEFAULT_VERSION_1_2,
-                                  .diag = diag};
-    struct fy_parser *parser = fy_parser_create(&config);
-    if (parser == NULL) {
-        orr_out_of_memory();
-    }
-    enum orr_status status = run_parser(builder, parser, diag);
-    fy_parser_destroy(parser);
-    fy_diag_destroy(diag);
+    builder->status = ORR_OK;
+    orr_yaml_read(source->text, source->bytes, false,
+                  &(struct orr_yaml_reader){builder, take, syntax_error});
     *out = builder->documents;
-    return status;
+    return builder->status;
 }
