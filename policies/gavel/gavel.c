@@ -18,6 +18,7 @@
 
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
+#include "../walk/by_node.h"
 #include "../walk/held.h"
 #include "../walk/line.h"
 #include "../walk/rest.h"
@@ -662,13 +663,19 @@ static bool pause_others(struct gavel *gavel, const struct orr_view *view, struc
     return none;
 }
 
+struct of_kind {
+    const struct gavel *gavel;
+    uint32_t kind;
+};
+
 /* The node of the kind for the next tasks of a gang: the emptiest; for one task the fullest. */
-static uint32_t best_node(const struct gavel *gavel, const struct orr_view *view, uint32_t kind,
+static uint32_t best_node(const void *context, const struct orr_view *view,
                           const struct orr_request *request, bool alone)
 {
+    const struct of_kind *of = context;
     uint32_t best = ORR_NONE;
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
-        if (gavel->kind_of_node[n] != kind ||
+        if (of->gavel->kind_of_node[n] != of->kind ||
             (best != ORR_NONE &&
              (alone ? view->ledger->idle[n].gpus >= view->ledger->idle[best].gpus
                     : view->ledger->idle[n].gpus <= view->ledger->idle[best].gpus))) {
@@ -682,23 +689,8 @@ static uint32_t best_node(const struct gavel *gavel, const struct orr_view *view
 static enum orr_reason place_on_kind(const struct gavel *gavel, const struct orr_view *view,
                                      struct orr_txn *txn, uint32_t job, uint32_t kind)
 {
-    const struct orr_shape *shape = shape_of(view, job);
-    const uint32_t before = orr_txn_checkpoint(txn);
-    for (uint32_t g = 0; g < shape->group_count; g++) {
-        const struct orr_request *request = &shape->groups[g].request;
-        for (uint32_t need = shape->groups[g].count; need > 0;) {
-            const uint32_t node = best_node(gavel, view, kind, request, shape->tasks == 1);
-            const uint32_t room =
-                node == ORR_NONE ? 0 : orr_ledger_room_for(view->ledger, node, request);
-            const uint32_t tasks = room < need ? room : need;
-            if (tasks == 0 || !orr_txn_place(txn, job, g, tasks, node)) {
-                orr_txn_rollback(txn, before);
-                return orr_place_why_not(view->ledger, shape, 0);
-            }
-            need -= tasks;
-        }
-    }
-    return ORR_REASON_NONE;
+    const struct of_kind of = {gavel, kind};
+    return orr_place_by_node(view, txn, job, 0, best_node, &of);
 }
 
 /* Where it was chosen, or, one that no kind holds, where there is room. */

@@ -16,6 +16,7 @@
  * same round, and only then do others start, on all room that is free by then. */
 #include "../lanes/scaling.h"
 #include "../registry/policies_int.h"
+#include "../walk/by_node.h"
 #include "../walk/held.h"
 #include "../walk/line.h"
 #include "../walk/shut.h"
@@ -480,6 +481,14 @@ static bool walk(struct las *las, const struct orr_view *view, struct orr_txn *t
     return !pauses;
 }
 
+static uint32_t emptiest(const void *context, const struct orr_view *view,
+                         const struct orr_request *request, bool alone)
+{
+    (void)context;
+    (void)alone;
+    return orr_ledger_most_idle(view->ledger, request);
+}
+
 /* All of a job, each time what the emptiest node takes; NONE, or why not and nothing. */
 static enum orr_reason place(const struct las *las, const struct orr_view *view,
                              struct orr_txn *txn, uint32_t job)
@@ -489,21 +498,7 @@ static enum orr_reason place(const struct las *las, const struct orr_view *view,
         las->params.placer.choice != ORR_PLACEMENT_DEFAULT) {
         return orr_place_all(las->placer, txn, view->ledger, job);
     }
-    uint32_t before = orr_txn_checkpoint(txn);
-    for (uint32_t g = 0; g < shape->group_count; g++) {
-        const struct orr_request *request = &shape->groups[g].request;
-        for (uint32_t need = shape->groups[g].count; need > 0;) {
-            uint32_t node = orr_ledger_most_idle(view->ledger, request);
-            uint32_t room = node == ORR_NONE ? 0 : orr_ledger_room_for(view->ledger, node, request);
-            uint32_t tasks = room < need ? room : need;
-            if (tasks == 0 || !orr_txn_place(txn, job, g, tasks, node)) {
-                orr_txn_rollback(txn, before);
-                return orr_place_why_not(view->ledger, shape, 0);
-            }
-            need -= tasks;
-        }
-    }
-    return ORR_REASON_NONE;
+    return orr_place_by_node(view, txn, job, 0, emptiest, NULL);
 }
 
 /* One of those whose turn it is; a job that scales may not have been chosen. */

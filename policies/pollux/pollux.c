@@ -18,6 +18,7 @@
 #include <orrery/core/placer.h>
 
 #include "../registry/policies_int.h"
+#include "../walk/by_node.h"
 #include "../walk/held.h"
 #include "../walk/line.h"
 #include "../walk/rooms.h"
@@ -409,9 +410,10 @@ static bool pause_others(const struct pollux *pollux, const struct orr_view *vie
 }
 
 /* The emptiest node for the next pods of several, the fullest for one alone. */
-static uint32_t best_node(const struct orr_view *view, const struct orr_request *request,
-                          bool alone)
+static uint32_t best_node(const void *context, const struct orr_view *view,
+                          const struct orr_request *request, bool alone)
 {
+    (void)context;
     uint32_t best = ORR_NONE;
     int32_t best_idle = 0;
     for (uint32_t n = 0; n < view->cluster->node_count; n++) {
@@ -441,26 +443,6 @@ static enum orr_reason place_by_choice(const struct pollux *pollux, const struct
     return orr_place_all_as(pollux->placer, txn, view->ledger, job, &shape);
 }
 
-static enum orr_reason place_emptiest(const struct orr_view *view, struct orr_txn *txn,
-                                      uint32_t job, uint32_t pods)
-{
-    const struct orr_shape *shape = shape_of(view, job);
-    const struct orr_request *request = &shape->groups[0].request;
-    const uint32_t before = orr_txn_checkpoint(txn);
-    for (uint32_t left = pods; left > 0;) {
-        const uint32_t node = best_node(view, request, pods == 1);
-        const uint32_t room =
-            node == ORR_NONE ? 0 : orr_ledger_room_for(view->ledger, node, request);
-        const uint32_t tasks = room < left ? room : left;
-        if (tasks == 0 || !orr_txn_place(txn, job, 0, tasks, node)) {
-            orr_txn_rollback(txn, before);
-            return orr_place_why_not(view->ledger, shape, pods);
-        }
-        left -= tasks;
-    }
-    return ORR_REASON_NONE;
-}
-
 /* As many pods as were chosen, or, where nodes are too full for them, the most that fit. */
 static enum orr_reason start_elastic(struct pollux *pollux, const struct orr_view *view,
                                      struct orr_txn *txn, uint32_t job)
@@ -471,7 +453,7 @@ static enum orr_reason start_elastic(struct pollux *pollux, const struct orr_vie
     for (uint32_t pods = chosen; pods >= fewest_pods(view, job) && reason != ORR_REASON_NONE;
          pods--) {
         reason = pollux->placer != NULL ? place_by_choice(pollux, view, txn, job, pods)
-                                        : place_emptiest(view, txn, job, pods);
+                                        : orr_place_by_node(view, txn, job, pods, best_node, NULL);
         pollux->crowded[job] = pods < chosen;
     }
     return reason;
