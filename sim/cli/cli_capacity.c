@@ -258,8 +258,8 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
     for (uint32_t m = 0; m < c->objective_count; m++) {
         char name[200];
         (void)snprintf(name, sizeof name, "%.90s%s%.90s%s", c->objectives[m].metric,
-                       c->objectives[m].label[0] != '\0' ? "{" : "", c->objectives[m].label,
-                       c->objectives[m].label[0] != '\0' ? "}" : "");
+                       c->objectives[m].labels[0] != '\0' ? "{" : "", c->objectives[m].labels,
+                       c->objectives[m].labels[0] != '\0' ? "}" : "");
         (void)printf("  %-30s", name);
     }
     const bool never = keeps_any_out(c);
@@ -450,7 +450,7 @@ static enum orr_status plot_curve(struct capacity_cli *o, const struct orr_capac
                    c->replicas, ORR_PLURAL(c->replicas),
                    c->replicas > 1 ? ": means, 95 % intervals" : "");
     (void)snprintf(metric, sizeof metric, "%.90s%s%.90s", c->objectives[0].metric,
-                   c->objectives[0].label[0] != '\0' ? " " : "", c->objectives[0].label);
+                   c->objectives[0].labels[0] != '\0' ? " " : "", c->objectives[0].labels);
     const struct orr_plot_curve curve = {.title = title,
                                          .amounts = o->ask.path,
                                          .metric = metric,

@@ -66,8 +66,9 @@ static enum orr_status list_objectives(struct capacity_search *s)
 {
     struct orr_study__objectives asked;
     struct orr_capacity *out = s->out;
-    const enum orr_status status = orr_study__list_objectives(
-        &s->options->scenario, s->options->replicas, s->options->needed, &asked, s->err);
+    const enum orr_status status =
+        orr_study__list_objectives(&s->options->scenario, s->options->replicas, s->options->needed,
+                                   &out->arena, &asked, s->err);
     if (status != ORR_OK) {
         return status;
     }
@@ -75,20 +76,7 @@ static enum orr_status list_objectives(struct capacity_search *s)
     out->objective_count = asked.count;
     out->replicas = asked.replicas;
     out->needed = asked.needed;
-    struct orr_capacity_objective *objectives =
-        orr_arena_alloc(&out->arena, asked.count, sizeof *objectives);
-    for (uint32_t i = 0; i < asked.count; i++) {
-        const struct orr_scenario_expect *e = &asked.scenario.expects[asked.first + i];
-        const struct orr_metric_def *metric = orr_metric_find(e->metric);
-        objectives[i] = (struct orr_capacity_objective){
-            .text = orr_arena_strndup(&out->arena, e->text, strlen(e->text)),
-            .metric = orr_arena_strndup(&out->arena, e->metric, strlen(e->metric)),
-            .label = orr_arena_strndup(&out->arena, e->labels, strlen(e->labels)),
-            .unit = metric != NULL ? metric->unit : "1",
-            .op = orr_arena_strndup(&out->arena, e->op, strlen(e->op)),
-            .bound = e->value};
-    }
-    out->objectives = objectives;
+    out->objectives = asked.objectives;
     out->from_state = asked.scenario.begin_ms != ORR_MS_NONE;
     orr_scenario_release(&asked.scenario);
     return ORR_OK;

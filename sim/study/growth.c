@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <orrery/analysis/metrics.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 #include <orrery/sim/capacity.h>
@@ -42,11 +41,10 @@ double orr_growth_factor(const struct orr_growth_options *options, uint32_t mont
 }
 
 static void open_objective(struct growth_search *s, uint32_t i,
-                           const struct orr_scenario_expect *expect)
+                           const struct orr_study_objective *objective)
 {
     struct orr_arena *arena = &s->out->arena;
     const size_t months = s->options->months + (size_t)1;
-    const struct orr_metric_def *metric = orr_metric_find(expect->metric);
     s->found[i] = orr_arena_alloc(arena, months, 1);
     s->means[i] = orr_arena_alloc(arena, months, sizeof **s->means);
     s->kept[i] = orr_arena_alloc(arena, months, sizeof **s->kept);
@@ -56,18 +54,16 @@ static void open_objective(struct growth_search *s, uint32_t i,
         s->kept[i][m] = 0;
     }
     s->objectives[i] = (struct orr_growth_objective){
-        .text = orr_arena_strndup(arena, expect->text, strlen(expect->text)),
-        .unit = metric != NULL ? metric->unit : "1",
-        .means = s->means[i],
-        .kept = s->kept[i]};
+        .text = objective->text, .unit = objective->unit, .means = s->means[i], .kept = s->kept[i]};
 }
 
 static enum orr_status list_objectives(struct growth_search *s)
 {
     struct orr_study__objectives asked;
     struct orr_growth *out = s->out;
-    const enum orr_status status = orr_study__list_objectives(
-        &s->options->scenario, s->options->replicas, s->options->needed, &asked, s->err);
+    const enum orr_status status =
+        orr_study__list_objectives(&s->options->scenario, s->options->replicas, s->options->needed,
+                                   &out->arena, &asked, s->err);
     if (status != ORR_OK) {
         return status;
     }
@@ -80,7 +76,7 @@ static enum orr_status list_objectives(struct growth_search *s)
     s->means = orr_arena_alloc(&out->arena, asked.count, sizeof *s->means);
     s->kept = orr_arena_alloc(&out->arena, asked.count, sizeof *s->kept);
     for (uint32_t i = 0; i < asked.count; i++) {
-        open_objective(s, i, &asked.scenario.expects[asked.first + i]);
+        open_objective(s, i, &asked.objectives[i]);
     }
     out->objectives = s->objectives;
     orr_scenario_release(&asked.scenario);

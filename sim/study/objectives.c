@@ -2,6 +2,7 @@
 /* objectives.c - what capacity, growth and tune search for, and the runs that they ask. */
 #include <string.h>
 
+#include <orrery/analysis/metrics.h>
 #include <orrery/base/text.h>
 
 #include "study_int.h"
@@ -9,8 +10,27 @@
 
 #define SEEDS_MOST 1000
 
+static const struct orr_study_objective *
+copy_objectives(struct orr_arena *arena, const struct orr_scenario_expect *expects, uint32_t count)
+{
+    struct orr_study_objective *objectives = orr_arena_alloc(arena, count, sizeof *objectives);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_scenario_expect *e = &expects[i];
+        const struct orr_metric_def *metric = orr_metric_find(e->metric);
+        objectives[i] = (struct orr_study_objective){
+            .text = orr_arena_strndup(arena, e->text, strlen(e->text)),
+            .metric = orr_arena_strndup(arena, e->metric, strlen(e->metric)),
+            .labels = orr_arena_strndup(arena, e->labels, strlen(e->labels)),
+            .unit = metric != NULL ? metric->unit : "1",
+            .op = orr_arena_strndup(arena, e->op, strlen(e->op)),
+            .bound = e->value};
+    }
+    return objectives;
+}
+
 enum orr_status orr_study__list_objectives(const struct orr_scenario_options *options,
                                            uint32_t replicas, uint32_t needed,
+                                           struct orr_arena *arena,
                                            struct orr_study__objectives *out, struct orr_err *err)
 {
     *out = (struct orr_study__objectives){0};
@@ -20,8 +40,9 @@ enum orr_status orr_study__list_objectives(const struct orr_scenario_options *op
     }
     const struct orr_scenario *scenario = &out->scenario;
     const uint64_t seeds = scenario->seed_last - scenario->seed_first + 1;
-    out->first = options->expect_count > 0 ? scenario->expect_count - options->expect_count : 0;
-    out->count = scenario->expect_count - out->first;
+    const uint32_t first =
+        options->expect_count > 0 ? scenario->expect_count - options->expect_count : 0;
+    out->count = scenario->expect_count - first;
     out->seed = scenario->seed_first;
     out->replicas = replicas > 0 ? replicas : seeds > SEEDS_MOST ? SEEDS_MOST : (uint32_t)seeds;
     out->needed = needed > 0 ? needed : out->replicas;
@@ -37,8 +58,10 @@ enum orr_status orr_study__list_objectives(const struct orr_scenario_options *op
     if (status != ORR_OK) {
         orr_scenario_release(&out->scenario);
         *out = (struct orr_study__objectives){0};
+        return status;
     }
-    return status;
+    out->objectives = copy_objectives(arena, &scenario->expects[first], out->count);
+    return ORR_OK;
 }
 
 struct orr_point_options *orr_study__replicas(struct orr_arena *arena,

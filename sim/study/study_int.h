@@ -94,11 +94,12 @@ void orr_study__lose_nodes(struct orr_world *world, const struct orr_node_loss *
  * reached; ORR_SCENARIO, as the status of the results: the run has no such metric. */
 bool orr_study__read_objective(struct orr_results *in, const char *text, double *value);
 
-/* What a search for an amount is about (objectives.c): `expects` from `first` on, those that the
- * options add, or else what the scenario expects. */
+/* What a search for an amount is about (objectives.c): the expectations that the options add, or
+ * else those of the scenario. */
 struct orr_study__objectives {
     struct orr_scenario scenario;
-    uint32_t first, count;
+    const struct orr_study_objective *objectives; /* in the arena */
+    uint32_t count;
     uint32_t replicas, needed; /* runs of an amount; how many of them have to keep an objective */
     uint64_t seed;             /* of the first replica */
 };
@@ -107,6 +108,7 @@ struct orr_study__objectives {
  * scenario where it does not fail. */
 enum orr_status orr_study__list_objectives(const struct orr_scenario_options *options,
                                            uint32_t replicas, uint32_t needed,
+                                           struct orr_arena *arena,
                                            struct orr_study__objectives *out,
                                            struct orr_err *err) ORR_MUST_USE;
 /* The replicas of one amount: points of the options with these settings more (copied) and seeds

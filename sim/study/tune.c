@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <orrery/analysis/metrics.h>
 #include <orrery/analysis/results.h>
 #include <orrery/base/text.h>
 
@@ -47,7 +46,7 @@ struct search {
     uint32_t queue_count;
     struct parent *parents; /* with a quota that is not unlimited */
     uint32_t parent_count;
-    struct orr_tune_objective *objectives;
+    const struct orr_study_objective *objectives;
     struct setting *settings;
     uint32_t count, capacity, run; /* settings; of them the first that were run */
     uint64_t seed, first_runs;
@@ -220,8 +219,9 @@ static enum orr_status open_search(struct search *s)
 {
     struct orr_study__objectives asked;
     struct orr_tune *out = s->out;
-    enum orr_status status = orr_study__list_objectives(&s->options->scenario, s->options->replicas,
-                                                        s->options->needed, &asked, s->err);
+    enum orr_status status =
+        orr_study__list_objectives(&s->options->scenario, s->options->replicas, s->options->needed,
+                                   &out->arena, &asked, s->err);
     if (status != ORR_OK) {
         return status;
     }
@@ -229,18 +229,7 @@ static enum orr_status open_search(struct search *s)
     out->objective_count = asked.count;
     out->replicas = asked.replicas;
     out->needed = asked.needed;
-    s->objectives = orr_arena_alloc(&out->arena, asked.count, sizeof *s->objectives);
-    for (uint32_t i = 0; i < asked.count; i++) {
-        const struct orr_scenario_expect *e = &asked.scenario.expects[asked.first + i];
-        const struct orr_metric_def *metric = orr_metric_find(e->metric);
-        s->objectives[i] = (struct orr_tune_objective){
-            .text = orr_arena_strndup(&out->arena, e->text, strlen(e->text)),
-            .metric = orr_arena_strndup(&out->arena, e->metric, strlen(e->metric)),
-            .labels = orr_arena_strndup(&out->arena, e->labels, strlen(e->labels)),
-            .op = orr_arena_strndup(&out->arena, e->op, strlen(e->op)),
-            .unit = metric != NULL ? metric->unit : "1",
-            .bound = e->value};
-    }
+    s->objectives = asked.objectives;
     status = list_queues(s, &asked.scenario);
     orr_scenario_release(&asked.scenario);
     return status;

@@ -65,12 +65,8 @@ struct orr_capacity_amount {
     const char *refused; /* why the trace cannot be run with it; NULL: it was */
     const struct orr_capacity_reading *readings; /* by objective */
 };
-struct orr_capacity_objective {
-    const char *text, *metric, *label, *unit, *op;
-    double bound;
-};
 struct orr_capacity {
-    const struct orr_capacity_objective *objectives;
+    const struct orr_study_objective *objectives;
     uint32_t objective_count;
     const struct orr_capacity_amount *amounts; /* that were tried, ascending by value */
     uint32_t amount_count;

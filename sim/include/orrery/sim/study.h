@@ -44,6 +44,11 @@ int orr_expect_check(const struct orr_scenario *scenario, const char *results,
  * mean has them, so a setting with more of them looks like a better one. */
 int64_t orr_study_never_run(struct orr_results *in);
 
+struct orr_study_objective { /* of `expect:`, for studies that search for where it holds */
+    const char *text, *metric, *labels, *unit, *op;
+    double bound;
+};
+
 struct orr_study_options {
     uint32_t jobs; /* processes at a time; 0: one a core */
     void (*progress)(uint64_t done, uint64_t total, orr_ms now, void *context); /* or NULL */

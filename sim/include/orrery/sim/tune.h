@@ -24,11 +24,6 @@ struct orr_tune_options {
     struct orr_study_options study; /* progress is told of runs; the total is a bound */
 };
 
-struct orr_tune_objective {
-    const char *text, *metric, *labels, *unit, *op;
-    double bound;
-};
-
 struct orr_tune_setting {
     const double *quotas, *weights; /* by queue: GPUs; over-quota weight */
     const double *means;            /* by objective; NAN: not reached in a replica */
@@ -47,7 +42,7 @@ struct orr_tune_setting {
 struct orr_tune {
     const char *const *queues;
     uint32_t queue_count;
-    const struct orr_tune_objective *objectives;
+    const struct orr_study_objective *objectives;
     uint32_t objective_count;
     const struct orr_tune_setting *settings; /* as they were tried; the first is the scenario's */
     uint32_t count, replicas, needed;
