@@ -100,6 +100,7 @@ bool orr_explain__job(struct orr_results *in, const char *name, struct explain_j
                                     .mig_profile = orr_explain__text(in, row, 15),
                                     .kinds = orr_explain__text(in, row, 16),
                                     .memory = orr_explain__text(in, row, 17),
+                                    .gpu_model = orr_explain__text(in, row, 18),
                                     .evictions = sqlite3_column_int64(row, 9),
                                     .submit_ms = orr_explain__time(row, 10),
                                     .start_ms = orr_explain__time(row, 11),
@@ -136,6 +137,9 @@ void orr_explain__say_job(const struct explain_job *job, FILE *out)
     if (job->min_pods < job->pods) {
         (void)fprintf(out, ", at least %lld at a time", (long long)job->min_pods);
     }
+    if (job->gpu_model != NULL) {
+        (void)fprintf(out, ", on GPUs of model %s", job->gpu_model);
+    }
     (void)fprintf(out, ".\n");
 }
 
@@ -151,6 +155,9 @@ void orr_explain__json_job(const struct explain_job *job, struct orr_json *json)
     }
     if (job->mig_profile != NULL) {
         orr_json_text(json, "mig_profile", job->mig_profile);
+    }
+    if (job->gpu_model != NULL) {
+        orr_json_text(json, "gpu_model", job->gpu_model);
     }
     orr_json_int(json, "pods", job->pods);
     orr_json_int(json, "min_pods", job->min_pods);
@@ -451,13 +458,4 @@ void orr_explain__json_waits(const struct explain_waits *waits, struct orr_json 
         orr_json_close(json, '}');
     }
     orr_json_close(json, ']');
-}
-
-void orr_explain__room(struct orr_results *in, orr_ms at_ms, double *up_gpus, double *free_gpus)
-{
-    sqlite3_stmt *row = orr_explain__query(in, orr_explain_sql__room_at, &at_ms, 1);
-    while (orr_results_step(in, row)) {
-        *up_gpus = sqlite3_column_double(row, 0);
-        *free_gpus = sqlite3_column_double(row, 1);
-    }
 }

@@ -140,7 +140,13 @@ SELECT j.id, j.queue, j.name, q.name, k.name, j.user, j.mgpu / 1000.0, j.pods, j
      SELECT DISTINCT printf('%d MiB of ', a.gpu_mib) || iif(a.gpus = 1, 'a GPU', printf('each of %d GPUs', a.gpus)) AS memory
      FROM ask AS a
      WHERE a.shape = j.shape AND a.gpus > 0 AND a.gpu_mib IS NOT NULL
-     ORDER BY a.nr))
+     ORDER BY a.nr)),
+  (SELECT group_concat(model, ' and ')
+   FROM (
+     SELECT DISTINCT a.gpu_model AS model
+     FROM ask AS a
+     WHERE a.shape = j.shape AND a.gpu_model IS NOT NULL AND (a.gpus > 0 OR a.instances > 0)
+     ORDER BY a.gpu_model))
 FROM job AS j
 LEFT JOIN queue AS q ON q.id = j.queue
 LEFT JOIN kind AS k ON k.id = j.kind
@@ -234,21 +240,26 @@ ORDER BY nr, resource
 LIMIT 1;
 
 -- name: room_at
--- GPUs of nodes that were up, and what nobody held of those that took something new.
+-- By model, GPUs of nodes that were up, and what nobody held of those that took something new.
 WITH off AS
 -- use: nodes_off
 , up AS (
-  SELECT n.id AS id, n.gpus - coalesce(f.gpus, 0) AS gpus,
+  SELECT n.id AS id, n.gpu_model AS model, n.gpus - coalesce(f.gpus, 0) AS gpus,
     n.id IN (SELECT node FROM cordon WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1) AS cordoned
   FROM node AS n
   LEFT JOIN foreign_pods AS f ON f.node = n.id
-  WHERE n.id NOT IN off)
-SELECT (SELECT total(gpus) FROM up),
-  (SELECT total(gpus) FROM up WHERE NOT cordoned) - (
-    SELECT total(p.mgpu) / 1000.0
-    FROM v_placements AS p
-    JOIN up AS u ON u.id = p.node
-    WHERE NOT u.cordoned AND p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1);
+  WHERE n.gpus > 0 AND n.id NOT IN off),
+  held AS (
+  SELECT u.model AS model, total(p.mgpu) / 1000.0 AS gpus
+  FROM v_placements AS p
+  JOIN up AS u ON u.id = p.node
+  WHERE NOT u.cordoned AND p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1
+  GROUP BY u.model)
+SELECT u.model, total(u.gpus), total(iif(u.cordoned, 0, u.gpus)) - coalesce(max(h.gpus), 0)
+FROM up AS u
+LEFT JOIN held AS h ON h.model IS u.model
+GROUP BY u.model
+ORDER BY min(u.id);
 
 -- name: start
 -- pods that it has then: those that it lost before the gang was whole are not among them

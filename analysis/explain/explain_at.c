@@ -11,7 +11,7 @@ struct at {
     bool waits;
     orr_ms since_ms; /* when the reason began, and its numbers are of */
     struct explain_reason reason;
-    double up_gpus, free_gpus; /* of nodes that are there and up; nobody held, and not cordoned */
+    struct explain_room room;
     struct explain_siblings queues;
 };
 
@@ -75,9 +75,18 @@ static void refuse(struct orr_results *in, const struct at *at)
                           then != ORR_MS_NONE ? orr_results_when(at->in, then, when) : "");
 }
 
+static void say_room(const struct explain_room *room, FILE *out)
+{
+    char up[40];
+    (void)fprintf(out, "Then %g of the %s that were up were free", room->free_gpus,
+                  orr_explain__gpus(room->up_gpus, up));
+    orr_explain__say_models(room, out);
+    (void)fputs(".\n", out);
+}
+
 static void say(const struct at *at, FILE *out)
 {
-    char clock[40], since[24], up[40], of[40];
+    char clock[40], since[24], of[40];
     const bool began = at->reason.at_ms == at->since_ms;
     orr_explain__say_job(&at->job, out);
     (void)fprintf(out, "At %s it waits, for %s for this reason (numbers of %s): ",
@@ -85,8 +94,8 @@ static void say(const struct at *at, FILE *out)
                   orr_explain__span(at->at_ms - at->since_ms, since),
                   began ? "when it began" : orr_results_when(at->in, at->reason.at_ms, of));
     orr_explain__say_reason(&at->job, &at->reason, out);
-    (void)fprintf(out, ".\nThen %g of the %s that were up were free.\n", at->free_gpus,
-                  orr_explain__gpus(at->up_gpus, up));
+    (void)fputs(".\n", out);
+    say_room(&at->room, out);
     (void)fprintf(out, "Its queue and those beside it then:\n");
     orr_explain__say_siblings(&at->queues, out);
 }
@@ -102,8 +111,7 @@ static void as_json(const struct at *at, FILE *out)
     orr_json_open(&json, "waits", '{');
     orr_explain__json_reason(&at->reason, &json);
     orr_json_close(&json, '}');
-    orr_json_real(&json, "up_gpus", at->up_gpus);
-    orr_json_real(&json, "free_gpus", at->free_gpus);
+    orr_explain__json_room(&at->room, &json);
     orr_explain__json_siblings(&at->queues, &json);
     orr_json_close(&json, '}');
 }
@@ -120,7 +128,7 @@ enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms
         if (!at.waits) {
             read_pending(&in, &at);
         }
-        orr_explain__room(&in, at_ms, &at.up_gpus, &at.free_gpus);
+        orr_explain__room(&in, at_ms, &at.room);
         orr_explain__siblings(&in, at.job.queue, at_ms, &at.queues);
     }
     if (in.status == ORR_OK && !at.waits) {
@@ -130,6 +138,7 @@ enum orr_status orr_explain_job_at(const char *db_path, const char *name, orr_ms
     } else if (in.status == ORR_OK) {
         say(&at, out);
     }
+    orr_explain__room_release(&at.room);
     orr_free(at.queues.rows);
     const enum orr_status status = in.status;
     orr_results_close(&in);

@@ -33,6 +33,7 @@ struct explain_job {
                                 NULL: none does */
     const char *mig_profile; /* whose instances it asks, and nothing else of GPUs; or NULL */
     const char *kinds;       /* of devices and instances, what it asks of each; NULL: of one */
+    const char *gpu_model;   /* models that it asks for; NULL: any */
     double gpus;
     int64_t pods, min_pods, evictions;
     orr_ms submit_ms, start_ms, end_ms, run_end_ms; /* ORR_MS_NONE: never */
@@ -83,7 +84,21 @@ void orr_explain__json_reason(const struct explain_reason *reason, struct orr_js
 const char *orr_explain__beside_run(struct orr_results *in, orr_ms at_ms, char out[90]);
 /* GPUs of nodes that are there and up at a time, and those that nobody holds on nodes that take
  * something new. */
-void orr_explain__room(struct orr_results *in, orr_ms at_ms, double *up_gpus, double *free_gpus);
+struct explain_model {
+    const char *name; /* NULL: of nodes that state none */
+    double up_gpus, free_gpus;
+};
+struct explain_room {
+    double up_gpus, free_gpus; /* of all models */
+    struct explain_model *models;
+    uint32_t count, capacity;
+};
+void orr_explain__room(struct orr_results *in, orr_ms at_ms, struct explain_room *room);
+void orr_explain__room_release(struct explain_room *room);
+/* ": 0 of 8 A100, 4 of 16 L4", where there are several models; else nothing. */
+void orr_explain__say_models(const struct explain_room *room, FILE *out);
+/* Its members, within an object. */
+void orr_explain__json_room(const struct explain_room *room, struct orr_json *json);
 
 struct explain_sibling {
     const char *name;

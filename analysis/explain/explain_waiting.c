@@ -28,7 +28,7 @@ struct moment {
     const struct orr_results *in;
     orr_ms at_ms;
     char beside[90]; /* ", after the run, which ended at ..."; empty: it is within the run */
-    double up_gpus, free_gpus;
+    struct explain_room room;
     struct waiting *jobs; /* the longest wait first */
     uint32_t count, capacity;
     struct why *whys; /* most GPUs first */
@@ -115,11 +115,13 @@ static void say_jobs(const struct moment *m, uint32_t shown, FILE *out)
 static void say(const struct moment *m, uint32_t most, FILE *out)
 {
     char clock[40], asked[40], up[40];
-    (void)fprintf(out, "At %s%s%s %u job%s wait%s for %s; %g of the %s that are up are free.\n",
+    (void)fprintf(out, "At %s%s%s %u job%s wait%s for %s; %g of the %s that are up are free",
                   orr_results_when(m->in, m->at_ms, clock), m->beside,
                   m->beside[0] != '\0' ? "," : "", m->count, ORR_PLURAL(m->count),
-                  ORR_ONE(m->count, "s", ""), orr_explain__gpus(m->gpus, asked), m->free_gpus,
-                  orr_explain__gpus(m->up_gpus, up));
+                  ORR_ONE(m->count, "s", ""), orr_explain__gpus(m->gpus, asked), m->room.free_gpus,
+                  orr_explain__gpus(m->room.up_gpus, up));
+    orr_explain__say_models(&m->room, out);
+    (void)fputs(".\n", out);
     for (uint32_t w = 0; w < m->why_count; w++) {
         (void)fprintf(out, "  %u job%s, %s: %s (%s)\n", m->whys[w].jobs,
                       ORR_PLURAL(m->whys[w].jobs), orr_explain__gpus(m->whys[w].gpus, asked),
@@ -140,8 +142,7 @@ static void as_json(const struct moment *m, FILE *out)
     struct orr_json json = {.out = out};
     orr_json_open(&json, NULL, '{');
     orr_json_seconds(&json, "at_s", m->at_ms);
-    orr_json_real(&json, "up_gpus", m->up_gpus);
-    orr_json_real(&json, "free_gpus", m->free_gpus);
+    orr_explain__json_room(&m->room, &json);
     orr_json_real(&json, "waiting_gpus", m->gpus);
     orr_json_open(&json, "reasons", '[');
     for (uint32_t w = 0; w < m->why_count; w++) {
@@ -179,7 +180,7 @@ enum orr_status orr_explain_waiting(const char *db_path, orr_ms at_ms, uint32_t 
     in.for_people = !json;
     if (in.status == ORR_OK) {
         read_waiting(&in, &m);
-        orr_explain__room(&in, at_ms, &m.up_gpus, &m.free_gpus);
+        orr_explain__room(&in, at_ms, &m.room);
         (void)orr_explain__beside_run(&in, at_ms, m.beside);
     }
     if (in.status == ORR_OK && json) {
@@ -187,6 +188,7 @@ enum orr_status orr_explain_waiting(const char *db_path, orr_ms at_ms, uint32_t 
     } else if (in.status == ORR_OK) {
         say(&m, most, out);
     }
+    orr_explain__room_release(&m.room);
     orr_free(m.jobs);
     orr_free(m.whys);
     const enum orr_status status = in.status;

@@ -214,6 +214,7 @@ static void json_node(const struct floor *floor, const struct place *place, stru
     } else {
         orr_json_text(json, "domain", NULL);
     }
+    orr_json_text(json, "domain_name", place->domain >= 0 ? place->domain_name : NULL);
     orr_json_int(json, "gpus", place->gpus);
     orr_json_int(json, "foreign_gpus", place->foreign);
     orr_json_bool(json, "up", !place->off);
