@@ -107,13 +107,16 @@ void orr_name_column_of(struct orr_name_column *column, int least, struct orr_ar
 void orr_short_legend(FILE *out, const char *indent, const char *const *names,
                       const char *const *shorts, size_t count)
 {
+    struct orr_idmap listed;
+    orr_idmap_init(&listed);
     for (size_t i = 0; i < count; i++) {
-        bool taken = strcmp(names[i], shorts[i]) == 0;
-        for (size_t j = 0; j < i && !taken; j++) {
-            taken = strcmp(shorts[j], shorts[i]) == 0;
+        bool is_new = false;
+        if (strcmp(names[i], shorts[i]) != 0) {
+            (void)orr_idmap_put(&listed, shorts[i], strlen(shorts[i]), &is_new);
         }
-        if (!taken) {
+        if (is_new) {
             (void)fprintf(out, "%s%s: %s\n", indent, shorts[i], names[i]);
         }
     }
+    orr_idmap_release(&listed);
 }
