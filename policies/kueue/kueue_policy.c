@@ -748,7 +748,7 @@ static uint32_t kueue_heeds(const void *params)
 {
     const struct kueue_params *p = params;
     return ORR_HEEDS_PRIORITY | ORR_HEEDS_QUEUES | ORR_HEEDS_SECONDS | ORR_HEEDS_QUOTAS |
-           ORR_HEEDS_LIMITS |
+           ORR_HEEDS_LIMITS | ORR_HEEDS_FLAVORS |
            (p->topology_aware != KUEUE_TOPOLOGY_NEVER ? ORR_HEEDS_KIND_SPANS | ORR_HEEDS_SLICES
                                                       : 0);
 }

@@ -199,15 +199,21 @@ static bool has_nodes(const struct orr_cluster *cluster, const struct orr_flavor
     return any;
 }
 
-/* Kueue admits jobs by quota alone, whatever nodes there are. */
+static bool heeds_flavors(const struct orr_engine_shard *shard)
+{
+    return (orr_policy_heeds(shard->policy, shard->params) & ORR_HEEDS_FLAVORS) != 0;
+}
+
+/* A policy that divides by flavors admits jobs by quota alone, whatever nodes there are. */
 static void check_flavor(struct check *check, uint32_t flavor)
 {
     const struct orr_world *world = check->world;
     const char *name = world->cluster.flavors[flavor].name;
     for (uint32_t q = 0; q < world->queues.count; q++) {
         const struct orr_queue *queue = &world->queues.queues[q];
-        const bool kueue = strcmp(check->shards[queue->shard].policy->name, "kueue") == 0;
-        for (uint32_t f = 0; f < queue->lending.flavor_count && kueue; f++) {
+        const uint32_t flavors =
+            heeds_flavors(&check->shards[queue->shard]) ? queue->lending.flavor_count : 0;
+        for (uint32_t f = 0; f < flavors; f++) {
             if (queue->lending.flavors[f].flavor == flavor) {
                 problem(check,
                         "flavor %.100s: no node has its labels and taints; jobs of queue %.100s "

@@ -121,6 +121,6 @@ struct orr_point_options *orr_study__replicas(struct orr_arena *arena,
 /* unheeded_shares.c: jobs of queues that may use fewer GPUs of the shard than it has, whatever fair
  * shares the oracle divides. */
 void orr_study__say_shares(const struct orr_world *world, uint32_t shard,
-                           const struct orr_policy *policy, orr_say_fn *say, void *context);
+                           const struct orr_engine_shard *of, orr_say_fn *say, void *context);
 
 #endif

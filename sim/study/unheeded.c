@@ -257,7 +257,7 @@ void orr_point_unheeded(const struct orr_world *world, const struct orr_engine_s
             say_amounts(world, s, policy->name, true, say, context);
         }
         say_pods(jobs, policy, shards[s].params, say, context);
-        orr_study__say_shares(world, s, policy, say, context);
+        orr_study__say_shares(world, s, &shards[s], say, context);
         say_own(world, s, &shards[s], say, context);
     }
     orr_free(stated);

@@ -123,14 +123,14 @@ static int64_t gpus_of(const struct reach *reach, const uint64_t *nodes)
 }
 
 void orr_study__say_shares(const struct orr_world *world, uint32_t shard,
-                           const struct orr_policy *policy, orr_say_fn *say, void *context)
+                           const struct orr_engine_shard *of, orr_say_fn *say, void *context)
 {
     struct reach reach;
     char text[400];
     int64_t first_gpus = 0;
     uint32_t count = 0, first = 0;
     open_reach(&reach, world, shard);
-    add_jobs(&reach, strcmp(policy->name, "kueue") == 0);
+    add_jobs(&reach, (orr_policy_heeds(of->policy, of->params) & ORR_HEEDS_FLAVORS) != 0);
     const int64_t all = gpus_of(&reach, reach.all);
     for (uint32_t q = 0; q < world->queues.count; q++) {
         const uint64_t *nodes = reach.queues + q * reach.words;

@@ -351,8 +351,11 @@ enum {
     ORR_HEEDS_NO_ORDER = 1u << 13,
     ORR_HEEDS_LIMITS = 1u << 14, /* queues' GPU limits; so does who has ORR_LAW_LIMIT */
     ORR_HEEDS_RESERVATIONS =
-        1u << 15,                    /* shared devices take pod slots: orr_ledger_reserve_shared */
-    ORR_HEEDS_JOB_PERIODS = 1u << 16 /* jobs' own preemption delays and staleness graces */
+        1u << 15,                     /* shared devices take pod slots: orr_ledger_reserve_shared */
+    ORR_HEEDS_JOB_PERIODS = 1u << 16, /* jobs' own preemption delays and staleness graces */
+    /* of queues' quota also its flavors: a job gets nodes of a flavor that its queue has quota of
+     */
+    ORR_HEEDS_FLAVORS = 1u << 17
 };
 
 /* What a policy that heeds GPU_TIME goes by, mGPU x ms: whole up to 2^62; a job without GPUs counts
