@@ -27,6 +27,7 @@ struct whatif_change { /* beside what --set changes, which is part of each */
 struct whatif_unheeded {
     uint32_t arm;
     const char *text; /* a sentence, or a line of the policy's about its parameters */
+    bool of_setting;  /* the latter, which names the setting and what of it bears on nothing */
 };
 
 struct whatif {
@@ -52,9 +53,10 @@ struct whatif {
 
 /* What policies do not look at in what each arm begins from. */
 void orr_whatif_hear(struct whatif *w);
-/* That of an arm: what all arms have in common, or what they have not. */
-void orr_whatif_unheeded(const struct whatif *w, uint32_t arm, bool common, orr_say_fn *say,
-                         void *context);
+/* That of an arm, one after the other: what all arms have in common, or what they have not. `next`
+ * begins at 0; NULL: no more. */
+const struct whatif_unheeded *orr_whatif_unheeded(const struct whatif *w, uint32_t arm, bool common,
+                                                  uint32_t *next);
 
 /* Who gains and who loses by each change; `code` is 1 or 78 where the scenario's expectations say
  * so. Fails as orr_compare does. */

@@ -263,6 +263,7 @@ static void print_table(const struct whatif *w, const struct answers *answers, u
 {
     int width = 0; /* of no column: all rows are of all */
     if (w->options->all) {
+        width = widest_label(&answers->all, width);
         width = widest_label(&answers->workloads, widest_label(&answers->queues, width));
     }
     (void)fprintf(out, "  %-*s%-17s %11s %11s %11s  %-5s %s\n", width > 0 ? width + 1 : 0, "",
@@ -282,19 +283,14 @@ static struct orr_comparison_ranking rank(const struct answers *answers, uint32_
     return orr_comparison_rank(both, 2, arm, arena);
 }
 
-static void print_unheeded(const char *text, void *context)
+static void print_unheeded(const struct whatif *w, uint32_t arm, bool common, const char *when,
+                           FILE *out)
 {
-    (void)fprintf(context, "  not heeded: %s\n", text);
-}
-
-static void print_unheeded_before(const char *text, void *context)
-{
-    (void)fprintf(context, "  not heeded before: %s\n", text);
-}
-
-static void print_unheeded_after(const char *text, void *context)
-{
-    (void)fprintf(context, "  not heeded after: %s\n", text);
+    const struct whatif_unheeded *one;
+    for (uint32_t next = 0; (one = orr_whatif_unheeded(w, arm, common, &next)) != NULL;) {
+        (void)fprintf(out, "  %s%s: %s\n", one->of_setting ? "setting" : "not heeded", when,
+                      one->text);
+    }
 }
 
 /* First what comes of it and who loses and gains, then the numbers of all. */
@@ -307,7 +303,7 @@ static void print_arm(struct whatif *w, const struct answers *answers, uint32_t 
     orr_comparison_print_ranking(&ranking, arm, w->options->all ? UINT32_MAX : ORR_RANKED, out);
     print_unstarted(&answers->all, arm, out);
     say_notes(w, answers, arm, print_said, out);
-    orr_whatif_unheeded(w, arm, false, print_unheeded_after, out);
+    print_unheeded(w, arm, false, " after", out);
     print_table(w, answers, arm, out);
     (void)fputs("  changed:\n", out);
     struct changed changed = {.out = out};
@@ -347,8 +343,8 @@ static void print_text(struct whatif *w, const struct answers *answers, FILE *ou
                   w->seed_count, ORR_ONE(w->seed_count, "seed", "seeds"));
     print_policy(&w->base, out);
     (void)fputc('\n', out);
-    orr_whatif_unheeded(w, 0, true, print_unheeded, out);
-    orr_whatif_unheeded(w, 0, false, print_unheeded_before, out);
+    print_unheeded(w, 0, true, "", out);
+    print_unheeded(w, 0, false, " before", out);
     if (answers->all.one_trace && w->seed_count > 1) {
         (void)fputs("  all seeds give the same run, since nothing here is drawn: --shake "
                     "submit=60s,run=1% moves the jobs of the trace\n",
@@ -424,9 +420,13 @@ static void json_ranking(struct orr_json *json, const struct answers *answers, u
 /* All of an arm. */
 static void json_unheeded(struct orr_json *json, const struct whatif *w, uint32_t arm)
 {
+    const struct whatif_unheeded *one;
     orr_json_open(json, "not_heeded", '[');
-    orr_whatif_unheeded(w, arm, true, orr_json_sentence, json);
-    orr_whatif_unheeded(w, arm, false, orr_json_sentence, json);
+    for (int part = 0; part < 2; part++) {
+        for (uint32_t next = 0; (one = orr_whatif_unheeded(w, arm, part == 0, &next)) != NULL;) {
+            orr_json_sentence(one->text, json);
+        }
+    }
     orr_json_close(json, ']');
 }
 

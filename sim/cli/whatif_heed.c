@@ -24,23 +24,26 @@ static bool has(const struct whatif *w, uint32_t arm, const char *text)
     return found;
 }
 
+static void keep_one(const struct hearing *hearing, const char *text, size_t bytes, bool of_setting)
+{
+    struct whatif *w = hearing->w;
+    const char *own = orr_arena_strndup(&w->arena, text, bytes);
+    if (!has(w, hearing->arm, own)) {
+        w->unheeded = ORR_ROOM_FOR_ONE(w->unheeded, w->unheeded_count, w->unheeded_capacity);
+        w->unheeded[w->unheeded_count++] =
+            (struct whatif_unheeded){.arm = hearing->arm, .text = own, .of_setting = of_setting};
+    }
+}
+
 static void keep(const char *text, void *context)
 {
-    const struct hearing *hearing = context;
-    struct whatif *w = hearing->w;
-    if (!has(w, hearing->arm, text)) {
-        w->unheeded = ORR_ROOM_FOR_ONE(w->unheeded, w->unheeded_count, w->unheeded_capacity);
-        w->unheeded[w->unheeded_count++] = (struct whatif_unheeded){
-            .arm = hearing->arm, .text = orr_arena_strndup(&w->arena, text, strlen(text))};
-    }
+    keep_one(context, text, strlen(text), false);
 }
 
 /* A line with its end. */
 static void keep_line(const char *text, void *context)
 {
-    char line[1200];
-    (void)snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
-    keep(line, context);
+    keep_one(context, text, strcspn(text, "\n"), true);
 }
 
 static void hear(struct whatif *w, uint32_t arm)
@@ -78,13 +81,13 @@ static bool is_common(const struct whatif *w, const char *text)
     return common;
 }
 
-void orr_whatif_unheeded(const struct whatif *w, uint32_t arm, bool common, orr_say_fn *say,
-                         void *context)
+const struct whatif_unheeded *orr_whatif_unheeded(const struct whatif *w, uint32_t arm, bool common,
+                                                  uint32_t *next)
 {
-    for (uint32_t i = 0; i < w->unheeded_count; i++) {
-        const struct whatif_unheeded *one = &w->unheeded[i];
-        if (one->arm == arm && is_common(w, one->text) == common) {
-            say(one->text, context);
-        }
+    const struct whatif_unheeded *found = NULL;
+    for (; *next < w->unheeded_count && found == NULL; (*next)++) {
+        const struct whatif_unheeded *one = &w->unheeded[*next];
+        found = one->arm == arm && is_common(w, one->text) == common ? one : NULL;
     }
+    return found;
 }
