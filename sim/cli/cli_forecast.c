@@ -350,10 +350,12 @@ static void print_runs(const struct forecast_options *o, const struct orr_foreca
 static void print_stretch(const struct orr_forecast *forecast)
 {
     if (forecast->stretch_low != 1.0 || forecast->stretch_high != 1.0) {
-        (void)printf("10 %% and 90 %% are moved away from the middle by what forecasts of earlier "
-                     "moments missed (%.2g and %.2g times, on a scale of logarithms); all else is "
-                     "of the futures as they are.\n",
-                     forecast->stretch_low, forecast->stretch_high);
+        (void)printf(
+            "10 %% and 90 %% are moved away from the middle by what forecasts of earlier "
+            "moments missed (%.2g and %.2g times, on a scale of logarithms), each job's by "
+            "themselves, so that they may come before those of a job that starts earlier "
+            "in every future; all else is of the futures as they are.\n",
+            forecast->stretch_low, forecast->stretch_high);
     }
 }
 

@@ -175,6 +175,7 @@ jq -c '[.stretch_low, .stretch_high, [.jobs[].start_p50_s], ([.jobs[] | select(.
 [ "$(jq -c '.[2:]' wider)" = "$(jq -c '.[2:]' plain)" ] || fail "rehearsals move the median, or there is no width"
 forecast --trace past.csv --cluster 1x8 --policy fifo --at $now --futures 20 --no-progress --rehearse 12
 grep -q '^10 % and 90 % are moved away from the middle by what forecasts of earlier moments missed' out || fail "the answer does not say what rehearsals moved"
+grep -q "each job's by themselves, so that they may come before those of a job that starts earlier in every future" out || fail "the answer does not say that intervals are moved one by one"
 
 # Forecasts of the past. Run times are independent here, so that a broken model is far off.
 forecast --trace past.csv --cluster 1x8 --policy fifo --check-against=12 --futures 15 --no-progress --json
