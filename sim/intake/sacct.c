@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include <orrery/base/sort.h>
 #include <orrery/base/text.h>
 
 #include <orrery/policies/slurm_hosts.h>
@@ -508,6 +509,23 @@ static void put_job(struct native_out *out, struct sacct *sacct, uint32_t index)
     }
 }
 
+/* In the order of their submits, as traces are: sacct goes by id, and a job that was requeued, or
+ * one of another cluster, may have come before those above it. */
+static void put_in_order(struct native_out *out, struct sacct *sacct)
+{
+    const uint32_t count = sacct->ids.count;
+    int64_t *submits = orr_alloc(count + (size_t)1, sizeof *submits);
+    for (uint32_t i = 0; i < count; i++) {
+        submits[i] = sacct->jobs[i].submit_ms;
+    }
+    uint32_t *jobs = orr_sort_index_by_i64(submits, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_job(out, sacct, jobs[i]);
+    }
+    orr_free(jobs);
+    orr_free(submits);
+}
+
 static void put_jobs(struct sacct *sacct, FILE *file)
 {
     const uint32_t absent = 1u << OUT_FRACTION | 1u << OUT_MEMORY | 1u << OUT_DEVICES |
@@ -517,9 +535,7 @@ static void put_jobs(struct sacct *sacct, FILE *file)
     struct native_out out;
     native_out_open(&out, file, absent);
     out.is_clock = sacct->is_clock;
-    for (uint32_t i = 0; i < sacct->ids.count; i++) {
-        put_job(&out, sacct, i);
-    }
+    put_in_order(&out, sacct);
     native_out_close(&out);
 }
 
