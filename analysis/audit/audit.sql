@@ -246,16 +246,18 @@ ORDER BY w.from_ms, j.id;
 SELECT coalesce(sum(nodes), 0) FROM v_ranges;
 
 -- name: spans
-SELECT p.job, p.nr, p.node, p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,
+-- what is alike on nodes that follow each other is one row, but where each of these has a domain to be told
+SELECT p.job, p.nr, coalesce(n.id, p.node), p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,
   CASE WHEN a.instances > 0 AND j.node IS NULL THEN p.mgpu
        WHEN j.node IS NOT NULL THEN s.beyond
        WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) < 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END,
-  p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, p.node) END, p.pods * a.cpu_milli, p.pods * a.mem_bytes,
-  p.pods * coalesce(a.instances, 0), coalesce(a.mig_profile, '')
-FROM v_placements AS p
+  p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, n.id, p.node) END, p.pods * a.cpu_milli, p.pods * a.mem_bytes,
+  p.pods * coalesce(a.instances, 0), coalesce(a.mig_profile, ''), iif(n.id IS NULL, p.nodes, 1)
+FROM v_ranges AS p
 LEFT JOIN job AS j ON j.id = p.job
 LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask
-LEFT JOIN node_domain AS d ON d.node = p.node AND d.level = a.level
+LEFT JOIN node AS n ON a.level IS NOT NULL AND n.id BETWEEN p.node AND p.node + p.nodes - 1
+LEFT JOIN node_domain AS d ON d.node = n.id AND d.level = a.level
 LEFT JOIN (
   SELECT shape, sum(pods * CASE WHEN instances > 0 THEN mig_mgpu ELSE (gpus - 1) * gpu_mgpu END) AS beyond
   FROM ask

@@ -399,6 +399,32 @@ static void load_jobs(struct load *load)
     sort_jobs(load);
 }
 
+/* A span of the row; its node is the first of those that it is of. */
+static struct orr_audit_span span_of(struct load *load, sqlite3_stmt *row, uint32_t job)
+{
+    const uint32_t kind = kind_in(load, row, 14);
+    return (struct orr_audit_span){.job = job,
+                                   .nr = (uint32_t)sqlite3_column_int64(row, 1),
+                                   .pods = (uint32_t)sqlite3_column_int64(row, 3),
+                                   .mgpu = sqlite3_column_int64(row, 4),
+                                   .cpu_milli = sqlite3_column_int64(row, 11),
+                                   .mem_bytes = sqlite3_column_int64(row, 12),
+                                   .unmetered_mgpu = sqlite3_column_int64(row, 8),
+                                   .devices = (uint64_t)sqlite3_column_int64(row, 5),
+                                   .has_devices = sqlite3_column_type(row, 5) != SQLITE_NULL,
+                                   .start_ms = sqlite3_column_int64(row, 6),
+                                   .end_ms = time_or(row, 7, ORR_MS_NEVER),
+                                   .leaves_ms = time_or(row, 7, ORR_MS_NEVER),
+                                   .eviction = ORR_NONE,
+                                   .kind = (uint32_t)sqlite3_column_int64(row, 9),
+                                   .instances = (uint32_t)sqlite3_column_int64(row, 13),
+                                   .mig_profile = kind > 0 ? kind - 1 : 0,
+                                   .domain = sqlite3_column_type(row, 10) == SQLITE_NULL
+                                                 ? ORR_NONE
+                                                 : (uint32_t)sqlite3_column_int64(row, 10)};
+}
+
+/* A row of `nodes` that follow each other becomes a span on each, up to one that does not exist. */
 static void load_spans(struct load *load)
 {
     struct orr_schedule *schedule = load->schedule;
@@ -407,34 +433,20 @@ static void load_spans(struct load *load)
     sqlite3_stmt *row = orr_results_prepare(&load->in, orr_audit_sql__spans);
     while (orr_results_step(&load->in, row) && schedule->span_count < room) {
         const uint32_t job = find_job(load, sqlite3_column_int64(row, 0));
-        const uint32_t node = find(&load->nodes, sqlite3_column_int64(row, 2));
-        if (job == ORR_NONE || node == ORR_NONE) {
-            stray(load, job == ORR_NONE ? "job" : "node",
-                  sqlite3_column_int64(row, job == ORR_NONE ? 0 : 2));
+        if (job == ORR_NONE) {
+            stray(load, "job", sqlite3_column_int64(row, 0));
             continue;
         }
-        const uint32_t kind = kind_in(load, row, 14);
-        schedule->spans[schedule->span_count++] =
-            (struct orr_audit_span){.job = job,
-                                    .nr = (uint32_t)sqlite3_column_int64(row, 1),
-                                    .node = node,
-                                    .pods = (uint32_t)sqlite3_column_int64(row, 3),
-                                    .mgpu = sqlite3_column_int64(row, 4),
-                                    .cpu_milli = sqlite3_column_int64(row, 11),
-                                    .mem_bytes = sqlite3_column_int64(row, 12),
-                                    .unmetered_mgpu = sqlite3_column_int64(row, 8),
-                                    .devices = (uint64_t)sqlite3_column_int64(row, 5),
-                                    .has_devices = sqlite3_column_type(row, 5) != SQLITE_NULL,
-                                    .start_ms = sqlite3_column_int64(row, 6),
-                                    .end_ms = time_or(row, 7, ORR_MS_NEVER),
-                                    .leaves_ms = time_or(row, 7, ORR_MS_NEVER),
-                                    .eviction = ORR_NONE,
-                                    .kind = (uint32_t)sqlite3_column_int64(row, 9),
-                                    .instances = (uint32_t)sqlite3_column_int64(row, 13),
-                                    .mig_profile = kind > 0 ? kind - 1 : 0,
-                                    .domain = sqlite3_column_type(row, 10) == SQLITE_NULL
-                                                  ? ORR_NONE
-                                                  : (uint32_t)sqlite3_column_int64(row, 10)};
+        const int64_t first = sqlite3_column_int64(row, 2), nodes = sqlite3_column_int64(row, 15);
+        struct orr_audit_span span = span_of(load, row, job);
+        for (int64_t n = 0; n < nodes && schedule->span_count < room; n++) {
+            span.node = find(&load->nodes, first + n);
+            if (span.node == ORR_NONE) {
+                stray(load, "node", first + n);
+                break;
+            }
+            schedule->spans[schedule->span_count++] = span;
+        }
     }
 }
 

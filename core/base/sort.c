@@ -45,6 +45,16 @@ static inline void merge(char *out, const char *left, const char *middle, const 
     memcpy(out, right, (size_t)(end - right));
 }
 
+static inline bool in_order(const char *items, size_t count, size_t size, orr_compare_fn *compare,
+                            void *context)
+{
+    size_t i = 1;
+    while (i < count && compare(items + i * size, items + (i - 1) * size, context) >= 0) {
+        i++;
+    }
+    return i >= count;
+}
+
 static inline void sort_items(char *items, size_t count, size_t size, orr_compare_fn *compare,
                               void *context)
 {
@@ -52,7 +62,7 @@ static inline void sort_items(char *items, size_t count, size_t size, orr_compar
     for (size_t i = 0; run > 1 && i < count; i += run) {
         insert_items(items + i * size, i + run < count ? run : count - i, size, compare, context);
     }
-    if (count <= run) {
+    if (count <= run || in_order(items, count, size, compare, context)) {
         return;
     }
     char *a = items;
