@@ -3,7 +3,7 @@
  *
  * Nodes have the names that the results have: n0003, or POOL-0003 where there are several pools. A
  * rack is the r-th of its pool or of a block of it: rack/POOL-r5, rack/POOL-b3-r5; block/POOL-b3.
- */
+ * One that pools name (rack: east) is rack/east, with all the pools that stand there. */
 #include "scenario_int.h"
 
 #include <stdio.h>
@@ -172,28 +172,100 @@ static bool find_in_pool(const struct orr_scenario *scenario, const struct orr_s
            find_domain(pool, rack, name + bytes + 1, first, count);
 }
 
-static enum orr_status find_nodes(const struct orr_scenario__load *load,
-                                  const struct orr_scenario *scenario,
-                                  const struct orr_scenario__node *target,
-                                  struct orr_scenario_event *event)
+/* Where the pool says that all of it stands, at the level that the target names; NULL: it does not
+ * say. */
+static const char *stated_domain(const struct orr_scenario_pool *pool, const char *target)
 {
-    uint32_t before = 0;
+    return strncmp(target, "rack/", 5) == 0    ? pool->rack
+           : strncmp(target, "block/", 6) == 0 ? pool->block
+           : strncmp(target, "zone/", 5) == 0  ? pool->zone
+                                               : NULL;
+}
+
+static bool stands_there(const struct orr_scenario_pool *pool, const char *target)
+{
+    const char *stated = stated_domain(pool, target);
+    return stated != NULL && strcmp(stated, strchr(target, '/') + 1) == 0;
+}
+
+/* Adds an event for each row of nodes that stand there, as pools between them may stand elsewhere;
+ * they differ in their nodes alone. */
+static uint32_t add_domain(struct orr_scenario *scenario, const char *target,
+                           const struct orr_scenario_event *event)
+{
+    uint32_t added = 0, before = 0;
+    bool goes_on = false;
     for (uint32_t p = 0; p < scenario->pool_count; p++) {
-        event->first_node = before;
-        event->node_count = scenario->pools[p].nodes_most;
-        if (find_in_pool(scenario, &scenario->pools[p], target->text, &event->first_node,
-                         &event->node_count)) {
-            return ORR_OK;
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        const bool there = stands_there(pool, target);
+        if (there && !goes_on) {
+            struct orr_scenario_event *next = &scenario->events[scenario->event_count + added++];
+            *next = *event;
+            next->first_node = before;
+            next->node_count = 0;
         }
-        before += scenario->pools[p].nodes_most;
+        if (there) {
+            scenario->events[scenario->event_count + added - 1].node_count += pool->nodes_most;
+        }
+        goes_on = there;
+        before += pool->nodes_most;
     }
-    const char *pool = scenario->pool_count > 0 ? scenario->pools[0].name : "POOL";
-    const char *node =
-        scenario->pool_count == 1 ? "n0001" : orr_scenario__format(load->arena, "%.80s-0001", pool);
-    return orr_scenario__fail(load, &target->at,
-                              "%s: the cluster has no \"%.80s\": name a node as %s, or "
-                              "rack/%.80s-r1, rack/%.80s-b1-r1, block/%.80s-b1, pool/%.80s",
-                              target->key, target->text, node, pool, pool, pool, pool);
+    return added;
+}
+
+/* What a target could be called, as far as this cluster has such things. */
+static const char *examples(const struct orr_scenario__load *load,
+                            const struct orr_scenario *scenario)
+{
+    const char *const first = scenario->pool_count > 0 ? scenario->pools[0].name : "POOL";
+    const char *text = scenario->pool_count == 1
+                           ? "a node as n0001"
+                           : orr_scenario__format(load->arena, "a node as %.80s-0001", first);
+    bool racks = false, blocks = false;
+    for (uint32_t p = 0; p < scenario->pool_count; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        const bool rack = pool->rack != NULL || pool->rack_size > 0;
+        const bool block = pool->block != NULL || pool->block_size > 0;
+        if (rack && !racks) {
+            text = pool->rack != NULL
+                       ? orr_scenario__format(load->arena, "%s, rack/%.80s", text, pool->rack)
+                       : orr_scenario__format(load->arena, "%s, rack/%.80s-r1", text, pool->name);
+        }
+        if (block && !blocks) {
+            text = pool->block != NULL
+                       ? orr_scenario__format(load->arena, "%s, block/%.80s", text, pool->block)
+                       : orr_scenario__format(load->arena, "%s, block/%.80s-b1", text, pool->name);
+        }
+        racks = racks || rack;
+        blocks = blocks || block;
+    }
+    return orr_scenario__format(load->arena, "%s, or pool/%.80s", text, first);
+}
+
+/* The event becomes those that have its nodes. */
+static enum orr_status add_of_nodes(const struct orr_scenario__load *load,
+                                    struct orr_scenario *scenario,
+                                    const struct orr_scenario__node *target,
+                                    const struct orr_scenario_event *event)
+{
+    uint32_t before = 0, added = 0;
+    for (uint32_t p = 0; p < scenario->pool_count && added == 0; p++) {
+        const struct orr_scenario_pool *pool = &scenario->pools[p];
+        uint32_t first = before, count = pool->nodes_most;
+        if (find_in_pool(scenario, pool, target->text, &first, &count)) {
+            struct orr_scenario_event *one = &scenario->events[scenario->event_count + added++];
+            *one = *event;
+            one->first_node = first;
+            one->node_count = count;
+        }
+        before += pool->nodes_most;
+    }
+    added = added > 0 ? added : add_domain(scenario, target->text, event);
+    scenario->event_count += added;
+    return added > 0
+               ? ORR_OK
+               : orr_scenario__fail(load, &target->at, "%s: the cluster has no \"%.80s\": name %s",
+                                    target->key, target->text, examples(load, scenario));
 }
 
 static enum orr_status check_times(const struct orr_scenario__load *load,
@@ -234,21 +306,22 @@ enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
 {
     static const char *const deeds[] = {"fail", "maintain", "drain"};
     const struct orr_scenario__row *row = orr_scenario__row_at("events", NULL);
-    scenario->event_count = events == NULL ? 0 : events->child_count;
-    scenario->events =
-        orr_arena_alloc(load->arena, scenario->event_count + (size_t)1, sizeof *scenario->events);
+    const uint32_t stated = events == NULL ? 0 : events->child_count;
+    const size_t rows = scenario->pool_count / 2 + (size_t)1; /* of nodes, at most, of an event */
+    scenario->event_count = 0;
+    scenario->events = orr_arena_alloc(load->arena, stated * rows + 1, sizeof *scenario->events);
     enum orr_status status = ORR_OK;
-    for (uint32_t i = 0; i < scenario->event_count && status == ORR_OK; i++) {
+    for (uint32_t i = 0; i < stated && status == ORR_OK; i++) {
         const struct orr_scenario__node *node = events->children[i], *target = NULL;
-        struct orr_scenario_event *event = &scenario->events[i];
-        event->for_ms = event->notice_ms = ORR_MS_NONE;
+        struct orr_scenario_event one = {.for_ms = ORR_MS_NONE, .notice_ms = ORR_MS_NONE};
+        struct orr_scenario_event *const event = &one;
         orr_scenario__fill_group(row, node, event);
         uint32_t set_words = 0;
         for (size_t d = 0; d < sizeof deeds / sizeof deeds[0]; d++) {
             const struct orr_scenario__node *deed = orr_scenario__find(node, deeds[d]);
-            bool stated = deed != NULL && deed->text != NULL;
-            set_words += stated;
-            target = stated ? deed : target;
+            const bool is_deed = deed != NULL && deed->text != NULL;
+            set_words += is_deed;
+            target = is_deed ? deed : target;
         }
         const bool sets = orr_scenario__find(node, "set") != NULL;
         if (event->at_ms > ORR_SCENARIO__LONGEST_MS) {
@@ -262,7 +335,9 @@ enum orr_status orr_scenario__fill_events(struct orr_scenario__load *load,
         }
         status = sets ? check_set(load, node, event) : check_times(load, node, event);
         if (status == ORR_OK && !sets) {
-            status = find_nodes(load, scenario, target, event);
+            status = add_of_nodes(load, scenario, target, event);
+        } else if (status == ORR_OK) {
+            scenario->events[scenario->event_count++] = one;
         }
     }
     return status;
