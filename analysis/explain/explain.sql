@@ -240,26 +240,27 @@ ORDER BY nr, resource
 LIMIT 1;
 
 -- name: room_at
--- By model, GPUs of nodes that were up, and what nobody held of those that took something new.
+-- By model, GPUs of nodes that were up, and what nobody held of those that took something new; a model of which no node
+-- was up has none of either.
 WITH off AS
 -- use: nodes_off
-, up AS (
-  SELECT n.id AS id, n.gpu_model AS model, n.gpus - coalesce(f.gpus, 0) AS gpus,
+, nodes AS (
+  SELECT n.id AS id, n.gpu_model AS model, iif(n.id IN off, 0, n.gpus - coalesce(f.gpus, 0)) AS gpus,
     n.id IN (SELECT node FROM cordon WHERE from_ms <= ?1 AND coalesce(to_ms, 9e18) > ?1) AS cordoned
   FROM node AS n
   LEFT JOIN foreign_pods AS f ON f.node = n.id
-  WHERE n.gpus > 0 AND n.id NOT IN off),
+  WHERE n.gpus > 0),
   held AS (
-  SELECT u.model AS model, total(p.mgpu) / 1000.0 AS gpus
+  SELECT n.model AS model, total(p.mgpu) / 1000.0 AS gpus
   FROM v_placements AS p
-  JOIN up AS u ON u.id = p.node
-  WHERE NOT u.cordoned AND p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1
-  GROUP BY u.model)
-SELECT u.model, total(u.gpus), total(iif(u.cordoned, 0, u.gpus)) - coalesce(max(h.gpus), 0)
-FROM up AS u
-LEFT JOIN held AS h ON h.model IS u.model
-GROUP BY u.model
-ORDER BY min(u.id);
+  JOIN nodes AS n ON n.id = p.node
+  WHERE NOT n.cordoned AND n.gpus > 0 AND p.start_ms <= ?1 AND coalesce(p.end_ms, 9e18) > ?1
+  GROUP BY n.model)
+SELECT n.model, total(n.gpus), total(iif(n.cordoned, 0, n.gpus)) - coalesce(max(h.gpus), 0)
+FROM nodes AS n
+LEFT JOIN held AS h ON h.model IS n.model
+GROUP BY n.model
+ORDER BY min(n.id);
 
 -- name: start
 -- pods that it has then: those that it lost before the gang was whole are not among them

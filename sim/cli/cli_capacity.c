@@ -263,7 +263,7 @@ static void print_table(const struct capacity_cli *o, const struct orr_capacity 
         (void)printf("  %-30s", name);
     }
     const bool never = keeps_any_out(c);
-    (void)printf("%s%s\n", never ? "  never run" : "", priced ? "  cost" : "");
+    (void)printf("%s%s\n", never ? "  never run" : "", priced ? "  run_cost" : "");
     for (uint32_t i = 0; i < c->amount_count; i++) {
         const struct orr_capacity_amount *amount = &c->amounts[i];
         (void)printf("%12.12g  %4u of %-2u", amount->value, amount->kept, c->replicas);

@@ -330,11 +330,16 @@ static void print_runs(const struct forecast_options *o, const struct orr_foreca
         if (runs->history > 0) {
             (void)printf("%u of %s, ", runs->history, o->ask.history);
         }
-        (void)printf("and the age%s of %u that run%s%s.\n", ORR_PLURAL(runs->ages), runs->ages,
-                     ORR_ONE(runs->ages, "s", ""),
-                     o->now.is_one && runs->history == 0
-                         ? "; --history, or --remaining and --run-time, say more"
-                         : "");
+        const uint32_t running = runs->ages - runs->again;
+        (void)printf("and the age%s of %u that run%s", ORR_PLURAL(runs->ages), running,
+                     ORR_ONE(running, "s", ""));
+        if (runs->again > 0) {
+            (void)printf(" and %u that ran and wait%s again", runs->again,
+                         ORR_ONE(runs->again, "s", ""));
+        }
+        (void)printf("%s.\n", o->now.is_one && runs->history == 0
+                                  ? "; --history, or --remaining and --run-time, say more"
+                                  : "");
     }
     if (runs->known > 0) {
         (void)printf("How long %u job%s run%s is known beforehand%s.\n", runs->known,

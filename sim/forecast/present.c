@@ -101,6 +101,7 @@ void orr_forecast__count_runs(const struct orr_forecast__run *run, const struct 
         runs->known += orr_branch_works(branch, j) && !draws;
         runs->ended += over;
         runs->ages += !over && ran > 0;
+        runs->again += !over && ran > 0 && branch->run->ledger->jobs[j].phase == ORR_JOB_PENDING;
     }
     for (uint32_t r = 0; run->history != NULL && r < run->history->count; r++) {
         runs->history += run->history->rows[r].run_ms != ORR_MS_NONE;

@@ -89,7 +89,8 @@ struct orr_forecast_score {  /* of forecasts held against what came */
 
 struct orr_forecast_runs { /* where the run times come from of jobs that are not over */
     uint32_t drawn, known; /* jobs; known: their rows say run_known */
-    uint32_t ended, ages;  /* drawn from so many jobs that ended, and that run, at the moment */
+    uint32_t ended, ages;  /* drawn from so many jobs that ended, and that began, at the moment */
+    uint32_t again;        /* of the latter: lost their place, keep what they did, and wait again */
     uint32_t history;      /* and rows of that */
 };
 
