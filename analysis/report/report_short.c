@@ -338,10 +338,11 @@ static void answer_load(struct orr_results *in, const struct orr_report_load *of
     char text[64];
     (void)fprintf(out, "<b>%s</b> ", verdict(of));
     say_held(&load, orr_report__metric(in, "gpu_occupancy"), out);
-    (void)fprintf(out,
-                  "All were held while jobs waited %.0f %% of the time, and more were held and "
-                  "asked for than there are %.0f %% of the time. ",
-                  100 * of->full, 100 * of->over);
+    (void)fprintf(
+        out,
+        "At least 98 %% were held while jobs waited %.0f %% of the time, and more were held and "
+        "asked for than there are %.0f %% of the time. ",
+        100 * of->full, 100 * of->over);
     say_waiting(in, of, out);
     if (is_some(&load, load.gpus - load.there)) {
         (void)fprintf(out, "Away on average: %s, of nodes that had not joined or had left. ",
