@@ -71,8 +71,13 @@ static bool is_row(const struct orr_comparison *c, uint32_t m, uint32_t arm)
             fabs(p->difference) > 0);
 }
 
-static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, int width,
-                      FILE *out)
+struct columns {
+    int label; /* 0: none is shown, as all rows are of all */
+    int metric;
+};
+
+static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm,
+                      const struct columns *columns, FILE *out)
 {
     const struct orr_compare_metric *metric = &c->metrics[m];
     const struct orr_paired *p = orr_comparison_cell(c, m, arm);
@@ -86,39 +91,41 @@ static void print_row(const struct orr_comparison *c, uint32_t m, uint32_t arm, 
                        used > 0 ? " " : "", orr_paired_pairs(p), c->pairs, ORR_PLURAL(c->pairs));
     }
     (void)fputs("  ", out);
-    if (width > 0) {
-        orr_pad(out, label, width + 1);
+    if (columns->label > 0) {
+        orr_pad(out, label, columns->label + 1);
     }
     orr_compare_sides(metric->unit, p, before, after);
-    (void)fprintf(out, "%-17s %11s %11s %11s  %-5s %s\n", metric->name, before, after,
-                  p->lost + p->found > 0
-                      ? "-"
-                      : orr_compare_figure(metric->unit, p->difference, true, change),
-                  is_worse(metric, p) ? "worse" : "", range);
+    (void)fprintf(
+        out, "%-*s %11s %11s %11s  %-5s %s\n", columns->metric, metric->name, before, after,
+        p->lost + p->found > 0 ? "-"
+                               : orr_compare_figure(metric->unit, p->difference, true, change),
+        is_worse(metric, p) ? "worse" : "", range);
 }
 
 /* Those that are most harmed first. */
-static void print_rows(const struct orr_comparison *c, uint32_t arm, int width, FILE *out)
+static void print_rows(const struct orr_comparison *c, uint32_t arm, const struct columns *columns,
+                       FILE *out)
 {
     struct orr_arena arena;
     orr_arena_init(&arena);
     const uint32_t *order = orr_comparison_order(c, arm, &arena);
     for (uint32_t r = 0; r < c->metric_count; r++) {
         if (is_row(c, order[r], arm)) {
-            print_row(c, order[r], arm, width, out);
+            print_row(c, order[r], arm, columns, out);
         }
     }
     orr_arena_release(&arena);
 }
 
-static int widest_label(const struct orr_comparison *c, int width)
+static void widen(struct columns *columns, const struct orr_comparison *c, uint32_t arm)
 {
     for (uint32_t m = 0; m < c->metric_count; m++) {
         char label[LABEL_BYTES];
         row_label(&c->metrics[m], label);
-        width = orr_text_width(label) > width ? orr_text_width(label) : width;
+        const int wide = orr_text_width(label), metric = (int)strlen(c->metrics[m].name);
+        columns->label = wide > columns->label ? wide : columns->label;
+        columns->metric = is_row(c, m, arm) && metric > columns->metric ? metric : columns->metric;
     }
-    return width;
 }
 
 /* Of the mean wait; of services alone, of the first objective. */
@@ -261,18 +268,21 @@ static void say_notes(const struct whatif *w, const struct answers *answers, uin
 static void print_table(const struct whatif *w, const struct answers *answers, uint32_t arm,
                         FILE *out)
 {
-    int width = 0; /* of no column: all rows are of all */
+    struct columns columns = {.metric = 17};
+    widen(&columns, &answers->all, arm);
     if (w->options->all) {
-        width = widest_label(&answers->all, width);
-        width = widest_label(&answers->workloads, widest_label(&answers->queues, width));
+        widen(&columns, &answers->queues, arm);
+        widen(&columns, &answers->workloads, arm);
+    } else {
+        columns.label = 0;
     }
-    (void)fprintf(out, "  %-*s%-17s %11s %11s %11s  %-5s %s\n", width > 0 ? width + 1 : 0, "",
-                  "metric", "before", "after", "change", "",
-                  answers->all.pairs > 1 ? "95 % interval" : "");
-    print_rows(&answers->all, arm, width, out);
+    (void)fprintf(out, "  %-*s%-*s %11s %11s %11s  %-5s %s\n",
+                  columns.label > 0 ? columns.label + 1 : 0, "", columns.metric, "metric", "before",
+                  "after", "change", "", answers->all.pairs > 1 ? "95 % interval" : "");
+    print_rows(&answers->all, arm, &columns, out);
     if (w->options->all) {
-        print_rows(&answers->queues, arm, width, out);
-        print_rows(&answers->workloads, arm, width, out);
+        print_rows(&answers->queues, arm, &columns, out);
+        print_rows(&answers->workloads, arm, &columns, out);
     }
 }
 
