@@ -286,6 +286,7 @@ static enum orr_status run_points(struct whatif *w, struct orr_err *err)
     const struct orr_study_options options = {.jobs = w->options->jobs,
                                               .progress = orr_progress_draw,
                                               .again = orr_cli_again,
+                                              .shelf = &w->shelf,
                                               .context = &w->progress};
     const uint32_t count = w->arm_count * w->seed_count;
     enum orr_status status = orr_study_run(w->points, count, &options, err);
@@ -361,12 +362,14 @@ int orr_cli_whatif(int argc, char **argv)
     o.trace = orr_cli_input(o.trace);
     orr_progress_init(&w.progress, &o.common);
     orr_arena_init(&w.arena);
+    orr_trace_shelf_init(&w.shelf);
     enum orr_status status = load_base(&w, &err);
     status = status == ORR_OK ? list_arms(&w, &err) : status;
     status = status == ORR_OK ? list_points(&w, &err) : status;
     if (status == ORR_OK) {
-        orr_whatif_hear(&w);
-        status = run_points(&w, &err);
+        orr_study_shelve(&w.shelf, &w.points[0]);
+        status = orr_whatif_hear(&w, &err);
+        status = status == ORR_OK ? run_points(&w, &err) : status;
     }
     status = status == ORR_OK ? orr_whatif_answer(&w, &code, &err) : status;
     orr_replicas_release(&w.aligned);
@@ -374,6 +377,7 @@ int orr_cli_whatif(int argc, char **argv)
         orr_scratch_remove(w.scratch);
     }
     orr_free(w.unheeded);
+    orr_trace_shelf_release(&w.shelf);
     orr_arena_release(&w.arena);
     orr_scenario_release(&w.base);
     return status == ORR_OK ? code : orr_cli_fail(&err);

@@ -5,6 +5,7 @@
 #define ORR_SIM_CLI_WHATIF_H
 
 #include <orrery/sim/study.h>
+#include <orrery/traces/shelf.h>
 
 #include "cli.h"
 
@@ -47,12 +48,14 @@ struct whatif {
     struct orr_replicas aligned;      /* runs repeated for that */
     struct whatif_unheeded *unheeded; /* by arm, in order */
     uint32_t unheeded_count, unheeded_capacity;
+    struct orr_trace_shelf shelf; /* traces of the first arm, read once for all processes */
     struct orr_arena arena;
     struct orr_progress progress;
 };
 
-/* What policies do not look at in what each arm begins from. */
-void orr_whatif_hear(struct whatif *w);
+/* What policies do not look at in what each arm begins from. Fails as orr_study_fork does, and with
+ * ORR_CANT_CREATE. */
+enum orr_status orr_whatif_hear(struct whatif *w, struct orr_err *err) ORR_MUST_USE;
 /* That of an arm, one after the other: what all arms have in common, or what they have not. `next`
  * begins at 0; NULL: no more. */
 const struct whatif_unheeded *orr_whatif_unheeded(const struct whatif *w, uint32_t arm, bool common,

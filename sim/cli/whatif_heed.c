@@ -1,19 +1,64 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* whatif_heed.c - what policies do not look at, before and after a change: the sentences of `run`.
  *
- * Runs are processes of their own that say nothing; so what each arm begins from is made here too,
- * and released before anything runs. */
+ * Runs say nothing. So a process an arm makes what the arm begins from, of traces that were read
+ * once for these and for the runs, and writes into a file of its own that has no name. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <orrery/base/text.h>
 #include <orrery/sim/point.h>
 
 #include "whatif.h"
 
+/* --- in the process of an arm: sentences, each behind a letter and before a NUL --- */
+
+enum { OF_SETTING = 's', OF_INPUT = 'i' };
+
+static void say_input(const char *text, void *context)
+{
+    (void)fprintf(context, "%c%s", OF_INPUT, text);
+    (void)fputc('\0', context);
+}
+
+/* A line with its end. */
+static void say_setting(const char *text, void *context)
+{
+    (void)fprintf(context, "%c%.*s", OF_SETTING, (int)strcspn(text, "\n"), text);
+    (void)fputc('\0', context);
+}
+
 struct hearing {
     struct whatif *w;
-    uint32_t arm;
+    FILE **remarks; /* by arm */
 };
+
+static enum orr_status say_arm(void *context, uint32_t arm, struct orr_err *err)
+{
+    struct hearing *hearing = context;
+    FILE *out = hearing->remarks[arm];
+    const struct orr_point_options *of = &hearing->w->points[(size_t)arm * hearing->w->seed_count];
+    struct orr_err ignored = {0}; /* the run fails as well, and says so */
+    struct orr_point point;
+    const struct orr_point_options options = {.scenario = of->scenario,
+                                              .allow_loss_ppm = of->allow_loss_ppm,
+                                              .shelf = &hearing->w->shelf,
+                                              .interrupted = orr_interrupt_catch()};
+    if (orr_point_check(&options, &point, &ignored) == ORR_OK) {
+        struct orr_engine_shard *shards = NULL;
+        if (orr_point_policies(&point.scenario, say_setting, out, &shards, &ignored) == ORR_OK) {
+            orr_point_policies_release(shards, point.scenario.shard_count);
+        }
+        orr_point_unheeded(&point.world, point.shards, say_input, out);
+    }
+    orr_point_release(&point);
+    return fflush(out) == 0 ? ORR_OK
+                            : orr_fail(err, ORR_IO, "a file beside results: %s", strerror(errno));
+}
+
+/* --- in this process --- */
 
 static bool has(const struct whatif *w, uint32_t arm, const char *text)
 {
@@ -24,52 +69,57 @@ static bool has(const struct whatif *w, uint32_t arm, const char *text)
     return found;
 }
 
-static void keep_one(const struct hearing *hearing, const char *text, size_t bytes, bool of_setting)
+static void hear(struct whatif *w, uint32_t arm, FILE *in)
 {
-    struct whatif *w = hearing->w;
-    const char *own = orr_arena_strndup(&w->arena, text, bytes);
-    if (!has(w, hearing->arm, own)) {
-        w->unheeded = ORR_ROOM_FOR_ONE(w->unheeded, w->unheeded_count, w->unheeded_capacity);
-        w->unheeded[w->unheeded_count++] =
-            (struct whatif_unheeded){.arm = hearing->arm, .text = own, .of_setting = of_setting};
-    }
-}
-
-static void keep(const char *text, void *context)
-{
-    keep_one(context, text, strlen(text), false);
-}
-
-/* A line with its end. */
-static void keep_line(const char *text, void *context)
-{
-    keep_one(context, text, strcspn(text, "\n"), true);
-}
-
-static void hear(struct whatif *w, uint32_t arm)
-{
-    const struct orr_point_options *of = &w->points[(size_t)arm * w->seed_count];
-    struct hearing hearing = {w, arm};
-    struct orr_err ignored = {0}; /* the run fails as well, and says so */
-    struct orr_point point;
-    const struct orr_point_options options = {.scenario = of->scenario,
-                                              .allow_loss_ppm = of->allow_loss_ppm,
-                                              .interrupted = orr_interrupt_catch()};
-    if (orr_point_check(&options, &point, &ignored) == ORR_OK) {
-        struct orr_engine_shard *shards = NULL;
-        if (orr_point_policies(&point.scenario, keep_line, &hearing, &shards, &ignored) == ORR_OK) {
-            orr_point_policies_release(shards, point.scenario.shard_count);
+    char *line = NULL;
+    size_t room = 0;
+    rewind(in);
+    while (getdelim(&line, &room, '\0', in) > 1) {
+        if (!has(w, arm, line + 1)) {
+            w->unheeded = ORR_ROOM_FOR_ONE(w->unheeded, w->unheeded_count, w->unheeded_capacity);
+            w->unheeded[w->unheeded_count++] = (struct whatif_unheeded){
+                .arm = arm,
+                .text = orr_arena_strndup(&w->arena, line + 1, strlen(line + 1)),
+                .of_setting = line[0] == OF_SETTING};
         }
-        orr_point_unheeded(&point.world, point.shards, keep, &hearing);
     }
-    orr_point_release(&point);
+    free(line); /* getdelim's */
 }
 
-void orr_whatif_hear(struct whatif *w)
+/* Beside the results, where there is room for them. */
+static FILE *open_nameless(const char *results)
 {
-    for (uint32_t arm = 0; arm < w->arm_count; arm++) {
-        hear(w, arm);
+    char path[5300];
+    (void)snprintf(path, sizeof path, "%s.remarks", results);
+    FILE *file = fopen(path, "w+");
+    if (file != NULL) {
+        (void)unlink(path);
     }
+    return file;
+}
+
+enum orr_status orr_whatif_hear(struct whatif *w, struct orr_err *err)
+{
+    const struct orr_study_options options = {.jobs = w->options->jobs, .again = orr_cli_again};
+    FILE **remarks = orr_zalloc(w->arm_count, sizeof *remarks);
+    struct hearing hearing = {w, remarks};
+    enum orr_status status = ORR_OK;
+    for (uint32_t arm = 0; arm < w->arm_count && status == ORR_OK; arm++) {
+        remarks[arm] = open_nameless(w->points[(size_t)arm * w->seed_count].output);
+        status = remarks[arm] != NULL
+                     ? ORR_OK
+                     : orr_fail(err, ORR_CANT_CREATE, "a file beside results: %s", strerror(errno));
+    }
+    status =
+        status == ORR_OK ? orr_study_fork(say_arm, &hearing, w->arm_count, &options, err) : status;
+    for (uint32_t arm = 0; arm < w->arm_count && remarks[arm] != NULL; arm++) {
+        if (status == ORR_OK) {
+            hear(w, arm, remarks[arm]);
+        }
+        (void)fclose(remarks[arm]);
+    }
+    orr_free(remarks);
+    return status;
 }
 
 static bool is_common(const struct whatif *w, const char *text)

@@ -476,7 +476,7 @@ static enum orr_status run_all(struct tasks *tasks, struct orr_err *err)
     return status;
 }
 
-void orr_study__fill_shelf(struct orr_trace_shelf *shelf, const struct orr_point_options *point)
+void orr_study_shelve(struct orr_trace_shelf *shelf, const struct orr_point_options *point)
 {
     struct orr_scenario scenario;
     struct orr_err ignored = {0};
@@ -492,24 +492,24 @@ void orr_study__fill_shelf(struct orr_trace_shelf *shelf, const struct orr_point
 enum orr_status orr_study_run(const struct orr_point_options *points, uint32_t count,
                               const struct orr_study_options *options, struct orr_err *err)
 {
-    struct orr_trace_shelf shelf;
+    struct orr_trace_shelf own;
     uint32_t *first = orr_alloc(count + (size_t)1, sizeof *first);
     struct tasks tasks = {.points = points,
                           .point_count = count,
                           .first = first,
                           .options = options,
-                          .shelf = &shelf};
+                          .shelf = options->shelf != NULL ? options->shelf : &own};
     for (uint32_t p = 0; p < count; p++) {
         if (points[p].trunk == 0) {
             first[tasks.count++] = p;
         }
     }
-    orr_trace_shelf_init(&shelf);
-    if (count > 1) {
-        orr_study__fill_shelf(&shelf, &points[0]);
+    orr_trace_shelf_init(&own);
+    if (count > 1 && options->shelf == NULL) {
+        orr_study_shelve(&own, &points[0]);
     }
     const enum orr_status status = run_all(&tasks, err);
-    orr_trace_shelf_release(&shelf);
+    orr_trace_shelf_release(&own);
     orr_free(first);
     return status;
 }

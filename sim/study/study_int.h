@@ -45,9 +45,6 @@ struct orr_study__verdict { /* what a process says at its end */
     orr_ms start_ms; /* of a probe */
     char text[sizeof((struct orr_err *)0)->text];
 };
-/* many.c: the traces of a point, for all processes forked from here on that read the same ones. A
- * scenario that cannot be loaded fills nothing: that is its own point's failure. */
-void orr_study__fill_shelf(struct orr_trace_shelf *shelf, const struct orr_point_options *point);
 /* trunk.c: a point by itself; and one that others are up to a time, each in a process of its own
  * from there on, `width` of all at a time. The first failure of any. */
 struct orr_study__verdict orr_study__run_alone(const struct orr_point_options *options);

@@ -372,7 +372,7 @@ static enum orr_status check_arms(struct plan *plan)
     struct orr_trace_shelf shelf;
     orr_trace_shelf_init(&shelf);
     const struct orr_point_options first = options_of(plan, 0);
-    orr_study__fill_shelf(&shelf, &first);
+    orr_study_shelve(&shelf, &first);
     plan->shelf = &shelf;
     const enum orr_status status =
         orr_study_fork(check_arm, plan, plan->arm_count, plan->check, plan->err);

@@ -59,6 +59,7 @@ struct orr_study_options {
      */
     void (*again)(void);
     void *context;
+    struct orr_trace_shelf *shelf; /* traces read by orr_study_shelve; NULL: they are read anew */
     orr_ms time_ms;        /* after which a process is stopped (ORR_INTERRUPTED); 0: no limit */
     uint64_t memory_bytes; /* of address space that a process may take; 0: no limit */
 };
@@ -74,6 +75,10 @@ void orr_interrupt_remove(void);
 /* For work that does not look at the flag: the first signal ends the program at once, and removes
  * these files. */
 void orr_interrupt_at_once(void);
+
+/* Reads the traces of a point, for all processes forked from here on that read the same ones. A
+ * scenario that cannot be loaded fills nothing: that is its own point's failure. */
+void orr_study_shelve(struct orr_trace_shelf *shelf, const struct orr_point_options *point);
 
 /* Runs every point in a process of its own and leaves its results file. The first failure is
  * reported and nothing more is started, unless `ended` listens; what runs is waited for.
