@@ -193,6 +193,10 @@ static void one_file(const struct orr_report_options *options, const char *file,
                   orr_report__count(spreads->arm_count, "setting", "settings", settings),
                   orr_report__count(count, "run", "runs", runs));
     orr_xml_text(out, file);
+    for (uint32_t x = 0; x < spreads->axis_count; x++) {
+        (void)fputs(x == 0 ? ". Settings are called by their values of " : ", ", out);
+        orr_xml_text(out, spreads->axes[x]);
+    }
     (void)fputs(". Numbers are means over the replicas of a setting, with their 95 % intervals "
                 "(Student's t).</p>\n<h2 id=\"numbers\">What each came to</h2>\n",
                 out);

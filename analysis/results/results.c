@@ -331,6 +331,12 @@ enum orr_status orr_results_points(const char *path, struct orr_merged_points *p
         arms[points->count] = (uint32_t)sqlite3_column_int64(row, 1);
         labels[points->count++] = orr_arena_strndup(&points->arena, label, strlen(label));
     }
+    row = orr_results_prepare(&in, orr_results_sql__merged_axes);
+    while (orr_results_step(&in, row)) {
+        const char *axes = orr_results_text(&in, row, 0);
+        points->axes =
+            axes[0] != '\0' ? orr_arena_strndup(&points->arena, axes, strlen(axes)) : NULL;
+    }
     points->points = ids;
     points->arms = arms;
     points->labels = labels;

@@ -103,6 +103,10 @@ FROM sweep;
 SELECT count(*)
 FROM point_run;
 
+-- name: merged_axes
+SELECT group_concat(name, ', ')
+FROM (SELECT name FROM sweep_axis ORDER BY id);
+
 -- name: merged_points
 SELECT p.id, p.arm, a.label
 FROM sweep_point AS p

@@ -173,6 +173,7 @@ struct orr_cli_settings {
     const char *const *paths, *const *labels;
     const uint32_t *arms, *points;
     uint32_t count;
+    const char *axes; /* of the first file, whose values settings are called by; NULL: none */
 };
 /* Of the settings `arms` (those of the first one first), or of all where none is named. A setting
  * is called by its file where there are several, `names`. Texts live in the arena. ORR_USAGE: a

@@ -35,6 +35,7 @@ struct compare_options {
     bool all;
     const char *arms[ORR_CLI_LIST_MAX]; /* of a merged sweep, the first is the base; none: all */
     uint32_t arm_count;
+    const char *axes; /* of a merged sweep, whose values settings are called by; NULL: none */
     struct orr_cli_common common;
 };
 
@@ -246,6 +247,7 @@ static enum orr_status expand_merged(struct compare_options *o, struct orr_arena
         o->compare.arms = settings.arms;
         o->compare.points = settings.points;
         o->compare.path_count = settings.count;
+        o->axes = settings.axes;
     }
     return status;
 }
@@ -323,6 +325,7 @@ static void print_json(const struct compare_options *o, const struct orr_compari
                   c->beside == NULL ? (double)NAN : (double)c->beside_ms / 1000.0);
     orr_json_bool(&json, "apart", c->apart != NULL); /* a note says which run was cut */
     orr_json_bool(&json, "one_trace", c->one_trace); /* with one seed: there is no interval */
+    orr_json_text(&json, "axes", o->axes);
     orr_json_open(&json, "arms", '[');
     for (uint32_t a = 0; a < c->arm_count; a++) {
         orr_json_open(&json, NULL, '{');
@@ -410,6 +413,9 @@ static void answer(const struct compare_options *o, const struct orr_comparison 
     FILE *out = orr_cli_colour_begin(&colour, plain ? &none : &o->common, stdout);
     if (plain) {
         orr_cli_data();
+    }
+    if (o->axes != NULL && !plain) {
+        (void)fprintf(out, "settings by %s\n", o->axes);
     }
     if (o->common.json) {
         print_json(o, c);

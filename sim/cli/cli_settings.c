@@ -12,6 +12,7 @@ struct chosen {
     uint32_t *arms, *points;
     uint32_t count, room;
     uint32_t arm_first; /* number of the first setting of this file */
+    const char *axes;   /* of the first file */
 };
 
 static bool is_arm(const struct orr_merged_points *merged, uint32_t point, const char *arm)
@@ -105,6 +106,9 @@ static enum orr_status add_file(struct chosen *chosen, const char *file, const c
         return status;
     }
     status = check_arms(file, &merged, arms, arm_count, err);
+    if (chosen->arm_first == 0 && merged.axes != NULL) {
+        chosen->axes = orr_arena_strndup(arena, merged.axes, strlen(merged.axes));
+    }
     uint32_t highest = 0;
     for (uint32_t a = 0; status == ORR_OK && a < (arm_count > 0 ? arm_count : 1); a++) {
         for (uint32_t p = 0; p < merged.count; p++) {
@@ -147,6 +151,7 @@ enum orr_status orr_cli_settings(const char *const *files, const char *const *na
     orr_free(chosen.labels);
     orr_free(chosen.arms);
     orr_free(chosen.points);
-    *settings = (struct orr_cli_settings){paths, labels, numbers, points, chosen.count};
+    *settings =
+        (struct orr_cli_settings){paths, labels, numbers, points, chosen.count, chosen.axes};
     return status;
 }

@@ -116,6 +116,7 @@ jq -r '.arms[] | "\(.runs)|\(.jobs)|\(.unstarted)"' each >a
 cut -d'|' -f2- arms >b
 cmp a b || fail "a merged sweep has other arms"
 exits 0 compare calm.db
+[ "$(head -n 1 out)" = "settings by $(sqlite3 calm.db "SELECT group_concat(name, ', ') FROM sweep_axis")" ] || fail "not which values settings are called by: $(head -n 1 out)"
 grep -q 'are cut from jobs, and a merged sweep has none' out && ! grep -q 'too short' out || fail "why a merged sweep has no blocks: $(cat out)"
 # shellcheck disable=SC2046
 exits 0 compare $(cat files) --by queue
@@ -139,6 +140,7 @@ exits 65 compare calm.db --arm nobody
 exits 64 compare calm.db --replicas 3
 exits 64 compare "calm/points/$(sqlite3 calm.db "SELECT key FROM sweep_point LIMIT 1").db"
 exits 0 report calm.db -o r.html
+grep -q "Settings are called by their values of $(sqlite3 calm.db "SELECT group_concat(name, ', ') FROM sweep_axis")\." r.html || fail 'the page does not name the axes'
 for word in 'What each came to' 'What differs' 'easy, 8</th>' 'worse off'; do
     grep -q "$word" r.html || fail "the page has no $word"
 done

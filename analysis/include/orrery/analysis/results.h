@@ -51,7 +51,8 @@ void orr_results_open_point(struct orr_results *results, const char *path, uint3
 /* The points that have results, in the order of the plan; the arena of the list owns it all. */
 struct orr_merged_points {
     const uint32_t *points, *arms; /* arms: numbers of settings */
-    const char *const *labels;     /* of their settings */
+    const char *const *labels;     /* of their settings: values of the axes */
+    const char *axes;              /* names of these, "size, policy"; NULL: settings have none */
     uint32_t count;
     struct orr_arena arena;
 };
