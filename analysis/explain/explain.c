@@ -19,7 +19,7 @@ const char *orr_explain__span(orr_ms span, char *out)
 const char *orr_explain__gpus(double gpus, char *out)
 {
     char count[32];
-    (void)snprintf(count, sizeof count, "%g", gpus);
+    (void)snprintf(count, sizeof count, gpus < 999999.5 ? "%g" : "%.0f", gpus);
     (void)snprintf(out, 40, "%s GPU%s", count, strcmp(count, "1") == 0 ? "" : "s");
     return out;
 }
