@@ -77,6 +77,17 @@ bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, ui
     return s->kind[job] == KNOWN;
 }
 
+uint64_t orr_apart__fingerprint_task(const struct orr_session *session, const struct orr_apart *s,
+                                     uint32_t task)
+{
+    const uint32_t job = session->tasks[task].job;
+    if (s->of_job[job] == 0) {
+        orr_victim__fingerprint_job(&s->of_job[job], session, job);
+        s->of_job[job] = orr_scatter(s->of_job[job]) | 1;
+    }
+    return orr_scatter(s->of_job[job] + (task - session->jobs[job].first_task));
+}
+
 /* Lists the tasks that it is due in `due_tasks`, the rest of its gang or, if it has that, one task
  * more (orr_jobview_to_allocate), and sums up those and what it lost. */
 static void list_due(const struct orr_session *session, const struct orr_apart *s,
@@ -94,7 +105,7 @@ static void list_due(const struct orr_session *session, const struct orr_apart *
     for (uint32_t t = job->first_task; t < end; t++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
         if (s->is_lost[t]) {
-            victim->fingerprint += orr_scatter(t + UINT64_C(1));
+            victim->fingerprint += orr_apart__fingerprint_task(session, s, t);
             orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &victim->lost_demand);
         }
         if (victim->due < due &&
@@ -207,6 +218,7 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     struct orr_apart *s = orr_arena_alloc(memory, 1, sizeof *s);
     s->overfull = orr_arena_take(memory, session->queue_count, sizeof *s->overfull);
     s->kind = orr_arena_alloc(memory, session->job_count, sizeof *s->kind);
+    s->of_job = orr_arena_alloc(memory, session->job_count, sizeof *s->of_job);
     s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
     s->is_victim = orr_arena_alloc(memory, session->job_count, sizeof *s->is_victim);
     s->victims = orr_arena_take(memory, session->job_count, sizeof *s->victims);

@@ -21,6 +21,7 @@ struct orr_dry_run;
 struct orr_apart {        /* of a search */
     bool *overfull;       /* by queue: it or one above it holds more than its limit */
     uint8_t *kind;        /* by job: enum kind, apart.c */
+    uint64_t *of_job;     /* by job: its fingerprint; 0: not made yet */
     uint32_t *slot_of;    /* by job: in `victims`, while it is one */
     bool *is_victim;      /* by job: the same */
     bool any_waits;       /* some victim has tasks that wait, so that it is in the lists too */
@@ -75,6 +76,9 @@ void orr_apart__give_back(const struct orr_session *session, struct orr_apart *s
                           struct orr_apart_victim *victim);
 /* The queue and those above it would hold what they hold now. */
 void orr_apart__restore(const struct orr_victim_search *search, uint32_t queue);
+/* Of a task: its job with all its tasks, where they are, and which of them it is. */
+uint64_t orr_apart__fingerprint_task(const struct orr_session *session, const struct orr_apart *s,
+                                     uint32_t task);
 /* What a victim that was served leaves of its fingerprint: 0 if all is as if it never was one. */
 uint64_t orr_apart__trace(const struct orr_session *session, const struct orr_apart_victim *victim);
 /* The queue and those above it would hold so much more (1) or less (-1). */

@@ -12,8 +12,8 @@
  * It does not tell whether the preemptor finds a place, so it is asked once a scenario was
  * rejected, when how far this one gets no longer counts.
  *
- * On counts of GPUs a dry run ends as soon as it comes to where an earlier one of the probe was, of
- * which it is known how it ended (dry_run_memo.c).
+ * On counts of GPUs a dry run ends as soon as it comes to where an earlier one was, of which it is
+ * known how it ended (dry_run_memo.c).
  */
 #include "dry_run.h"
 
@@ -79,7 +79,7 @@ struct serving { /* of a scenario */
     struct orr_order *order;
     uint32_t left; /* to be popped */
     bool placed;   /* the preemptor has its places, which its queue is charged for */
-    bool noted;    /* where it is is looked up (dry_run_memo.c) */
+    bool noted;    /* where it comes to is looked up (dry_run_memo.c) */
 };
 
 static bool pop(struct serving *serving, struct orr_jobview *view)
@@ -139,27 +139,26 @@ static enum orr_outcome serve(struct serving *serving)
     const struct orr_apart *s = search->refuter.apart;
     const bool all_must = search->action == ORR_ACTION_CONSOLIDATION;
     const bool weighed = search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion;
+    enum orr_outcome known = ORR_OUTCOME_SOLVED;
     struct orr_jobview view;
-    while (all_must || weighed || !serving->placed) {
-        const enum orr_outcome known = find_known(serving);
-        if (known != ORR_OUTCOME_SOLVED) {
-            return known;
-        }
-        if (!pop(serving, &view)) {
-            break;
-        }
+    while (known == ORR_OUTCOME_SOLVED && (all_must || weighed || !serving->placed) &&
+           pop(serving, &view)) {
         if (view.job == search->job) {
             if (!place_preemptor(serving)) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
-            continue;
+        } else {
+            struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
+            const bool back = serve_victim(search, victim);
+            if ((all_must && (!back || victim->due < victim->lost)) ||
+                (back && !serving->placed && orr_dry_run__is_hopeless(search, s->run))) {
+                return ORR_OUTCOME_NOT_PLACED;
+            }
         }
-        struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
-        const bool back = serve_victim(search, victim);
-        if ((all_must && (!back || victim->due < victim->lost)) ||
-            (back && !serving->placed && orr_dry_run__is_hopeless(search, s->run))) {
-            return ORR_OUTCOME_NOT_PLACED;
-        }
+        known = find_known(serving);
+    }
+    if (known != ORR_OUTCOME_SOLVED) {
+        return known;
     }
     if (!serving->placed) {
         return ORR_OUTCOME_NOT_PLACED;
@@ -181,8 +180,8 @@ static void start_order(struct serving *serving)
     }
     const struct orr_order_entry *served = orr_apart__entries(search, order, &serving->left);
     order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
-    orr_order_build_over(order, search->waiting, search->waiting_count, orr_apart__unlisted(s),
-                         served, serving->left);
+    orr_order_build_over(order, search->refuter.waiting, search->refuter.waiting_count,
+                         orr_apart__unlisted(s), served, serving->left);
 }
 
 /* On open nodes that have places enough. */
@@ -191,9 +190,13 @@ static enum orr_outcome serve_all(struct serving *serving)
     struct orr_victim_search *search = serving->search;
     const struct orr_session *session = search->session;
     struct orr_apart *s = search->refuter.apart;
-    orr_victim__list_waiting(search);
-    start_order(serving);
     orr_dry_run__start_positions(s);
+    const enum orr_outcome known =
+        s->run->counted ? orr_dry_run__known_outcome(search, 0) : ORR_OUTCOME_SOLVED;
+    if (known != ORR_OUTCOME_SOLVED) {
+        return known;
+    }
+    start_order(serving);
     serving->noted = s->run->counted && orr_order_start_fingerprint(serving->order);
     const enum orr_outcome outcome = serve(serving);
     if (serving->noted && outcome != ORR_OUTCOME_SOLVED && !serving->order->unclear) {

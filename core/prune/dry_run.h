@@ -31,19 +31,23 @@ struct orr_dry_run {
     int32_t *places_on; /* kept with a sketch on books */
     size_t seen_touched;
     /* dry_run_memo.c: */
+    uint64_t base;       /* of a probe: fingerprint of all that is the same for its scenarios */
     uint64_t left;       /* fingerprint of who is left and of who did not come back */
     uint64_t *positions; /* where the dry run was */
     uint32_t position_count;
 };
 
-/* --- dry_run_memo.c: how dry runs on counts ended, by where they were --- */
+/* --- dry_run_memo.c: how dry runs on counts ended, in this search and earlier ones, by where they
+ * were --- */
 
-/* A scenario begins; somebody was served, or the preemptor placed. */
+/* A probe begins; a scenario; somebody was served, or the preemptor placed. */
+void orr_dry_run__start_probe(struct orr_victim_search *search);
 void orr_dry_run__start_positions(const struct orr_apart *s);
 void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
                              const struct orr_apart_victim *victim);
 void orr_dry_run__was_placed(struct orr_dry_run *run);
-/* How it ends from here, with the order of this fingerprint; SOLVED: not known. */
+/* How it ends from here, with the order of this fingerprint (0: nobody was served yet); SOLVED: not
+ * known. */
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order);
 /* How it ended, wherever it was. */
 void orr_dry_run__note(const struct orr_victim_search *search, enum orr_outcome outcome);

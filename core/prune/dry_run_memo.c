@@ -1,21 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Positions of a probe's dry runs that came to nothing.
+/* Positions of dry runs that came to nothing, of this search and of earlier ones.
  *
  * Most scenarios have the victims of an earlier one and a few more. Once these few were served and
  * are back, the dry run often comes to a position of the earlier one: the same victims are left,
  * the same jobs wait before them, and as many open nodes have as much room. From there both do the
- * same, so that they end the same.
+ * same, so that they end the same. A search that fails is mostly followed by one for the same job
+ * where a few nodes, queues or jobs are others, and many scenarios begin as one of the earlier
+ * search did.
  *
- * What follows a position hangs on nothing else. Queues hold what they held before the search but
- * for what is left, what was lost for good and what the preemptor was given, and all of these are
- * part of the position. Reclaim's validator judges what is lost; where victims that come back count
- * as lost too, these are part of the position as well. Who is popped next hangs on what queues hold
- * and on the order's fingerprint, unless the order is unclear (joborder.h). Where GPUs are counted,
- * nodes of equal room are as good as each other; if some GPUs are idle, or a job has a constraint
- * of topology, each node counts (gpu_counts.c), and with a constraint also which nodes are open.
+ * What follows a position hangs on nothing else. Queues hold what they held before the search,
+ * which its fingerprint has (failure_memo.c), but for what is left, what was lost for good and what
+ * the preemptor was given, and all of these are part of the position. Reclaim's validator judges
+ * what is lost; where victims that come back count as lost too, these are part of the position as
+ * well. Who is popped next hangs on what queues hold, on those that wait and may count
+ * (waiting_fingerprint.c) and on the order's fingerprint, unless the order is unclear (joborder.h);
+ * where nobody was served yet, on the first two alone. Where GPUs are counted, nodes of equal room
+ * are as good as each other; if some GPUs are idle, or a job has a constraint of topology, each
+ * node counts (gpu_counts.c), and with a constraint also which nodes are open and what all nodes
+ * have free. Rules, names, ages, asks, filters and the topology are the session's and do not
+ * change.
  */
 #include "dry_run.h"
 #include "flat_int.h"
+
+/* Which of a scenario's victims are recorded ones counts for the validator: it goes through the
+ * potential ones of a pod set first (validate.c). */
+void orr_dry_run__start_probe(struct orr_victim_search *search)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    uint64_t recorded = 0;
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        recorded += orr_apart__fingerprint_task(search->session, s, search->recorded.items[i].task);
+    }
+    s->run->base = orr_scatter(orr_victim__search_fingerprint(search));
+    orr_fingerprint_word(&s->run->base, search->k);
+    orr_fingerprint_word(&s->run->base, recorded);
+}
 
 void orr_dry_run__start_positions(const struct orr_apart *s)
 {
@@ -41,11 +61,14 @@ void orr_dry_run__was_placed(struct orr_dry_run *run)
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
-    uint64_t position = orr_scatter(run->probe);
+    uint64_t position = run->base;
     orr_fingerprint_word(&position, run->left);
     orr_fingerprint_word(&position, order);
     orr_fingerprint_word(&position, run->counts->content);
     orr_fingerprint_word(&position, run->open_set);
+    if (run->sketch != NULL) {
+        orr_fingerprint_word(&position, search->session->victim_index->gpu_content_fingerprint);
+    }
     const unsigned answer = orr_answers_find(&search->session->victim_index->dry_runs, position);
     run->positions[run->position_count++] = position;
     return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;

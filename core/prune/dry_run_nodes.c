@@ -128,6 +128,7 @@ void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_
         return;
     }
     run->probe = search->refuter.probe;
+    orr_dry_run__start_probe(search);
     run->least_gpus = find_least_gpus(search);
     run->places_before = 0;
     for (uint32_t n = 0; n < session->node_count && run->least_gpus > 0; n++) {

@@ -195,7 +195,6 @@ struct orr_victim_index {
     uint32_t refuted_ask_count;
     struct orr_failed_search (*failed)[ORR_ACTIONS]; /* by job; failure_memo.c */
     uint32_t failed_count;
-    struct orr_answers seen;        /* seen_before.c */
     struct orr_answers dry_runs;    /* dry_run_memo.c */
     struct orr_own_mark *own_marks; /* own_turn.c; likewise */
     uint64_t probes;                /* so many began */

@@ -88,8 +88,8 @@ bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, 
  * scenario's victims were taken apart (apart.h). */
 bool orr_victim__leaves_too_little(struct orr_victim_search *search);
 
-/* waiting_fingerprint.c, outside flat worlds: a fingerprint of who waits, as far as it counts for
- * what a search pops, before anything is evicted. */
+/* waiting_fingerprint.c, outside flat worlds: lists in the refuter who waits, as far as it counts
+ * for what a search pops, before anything is evicted. Returns a fingerprint of it. */
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
 
 /* dry_run.c, reclaim: what its victims, which were taken apart, lose whatever happens is refused.

@@ -2,7 +2,6 @@
 /* Which pruner is asked when: the search, a window of nodes, a scenario. */
 #include "apart.h"
 #include "flat_int.h"
-#include "seen_before.h"
 
 /* The pruner is on and refutes what it is asked. `argument` is looked at only then. */
 #define REFUTES(search, pruner, argument)                                                          \
@@ -266,15 +265,11 @@ static bool may_be_rejected_at_once(const struct orr_victim_search *search)
            search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED;
 }
 
-/* What was found out holds for later searches too. */
-static enum orr_outcome note(struct orr_victim_search *search, enum orr_pruner pruner,
-                             enum orr_outcome outcome)
+static enum orr_outcome refuted_as(struct orr_victim_search *search, enum orr_pruner pruner,
+                                   enum orr_outcome outcome)
 {
-    const bool refuted = outcome != ORR_OUTCOME_SOLVED;
-    if (refuted) {
-        orr_seen__note(search, outcome);
-    }
-    return orr_prune__refutes(search, pruner, refuted) ? outcome : ORR_OUTCOME_SOLVED;
+    return orr_prune__refutes(search, pruner, outcome != ORR_OUTCOME_SOLVED) ? outcome
+                                                                             : ORR_OUTCOME_SOLVED;
 }
 
 static enum orr_outcome ask_apart(struct orr_victim_search *search,
@@ -285,9 +280,9 @@ static enum orr_outcome ask_apart(struct orr_victim_search *search,
         return outcome;
     }
     if (orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST)) {
-        outcome = note(search, ORR_PRUNER_SERVED_FIRST,
-                       orr_victim__leaves_too_little(search) ? ORR_OUTCOME_NOT_PLACED
-                                                             : ORR_OUTCOME_SOLVED);
+        outcome = refuted_as(search, ORR_PRUNER_SERVED_FIRST,
+                             orr_victim__leaves_too_little(search) ? ORR_OUTCOME_NOT_PLACED
+                                                                   : ORR_OUTCOME_SOLVED);
     }
     if (outcome != ORR_OUTCOME_SOLVED || !orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
         return outcome;
@@ -295,25 +290,16 @@ static enum orr_outcome ask_apart(struct orr_victim_search *search,
     if (may_be_rejected_at_once(search) &&
         orr_prune__refutes(search, ORR_PRUNER_DRY_RUN,
                            orr_victim__loses_too_much(search, potential))) {
-        orr_seen__note(search, ORR_LOSES_TOO_MUCH);
         return ORR_OUTCOME_REJECTED;
     }
-    return note(search, ORR_PRUNER_DRY_RUN, orr_victim__run_dry(search, potential));
+    return refuted_as(search, ORR_PRUNER_DRY_RUN, orr_victim__run_dry(search, potential));
 }
 
 static bool is_refuted_in_tree(struct orr_victim_search *search,
                                const struct orr_victims *potential)
 {
-    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (orr_prune__is_on(search, ORR_PRUNER_SEEN_BEFORE)) {
-        const enum orr_outcome seen = orr_seen__outcome(search, potential);
-        const bool refuted = seen != ORR_OUTCOME_SOLVED;
-        outcome = orr_prune__refutes(search, ORR_PRUNER_SEEN_BEFORE, refuted) ? seen : outcome;
-    }
-    if (outcome == ORR_OUTCOME_SOLVED) {
-        outcome = ask_apart(search, potential);
-        orr_apart__forget(search);
-    }
+    const enum orr_outcome outcome = ask_apart(search, potential);
+    orr_apart__forget(search);
     return raised_to(search, outcome, outcome != ORR_OUTCOME_SOLVED);
 }
 

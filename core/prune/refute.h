@@ -25,7 +25,6 @@ struct orr_flat;
 struct orr_apart;
 struct orr_given_back;
 struct orr_own_branch;
-struct orr_seen;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
@@ -45,10 +44,12 @@ struct orr_refuter {    /* of a search; private to prune/ */
     struct orr_apart *apart;      /* apart.h; NULL: nothing is known of such a world */
     struct orr_given_back *given; /* served_first.c; NULL until asked */
     struct orr_own_branch *own;   /* own_turn.c; NULL until asked */
-    struct orr_seen *seen;        /* seen_before.c; NULL until asked */
-    uint64_t fingerprint; /* outside flat worlds, of all that is the same for all scenarios but the
-                           * nodes (failure_memo.c); 0: not made */
-    uint64_t world;       /* of all that the search reads; 0: not known */
+    /* Outside flat worlds: of all that is the same for all scenarios but the nodes, a fingerprint
+     * (failure_memo.c; 0: not made); with it who waits and may count (waiting_fingerprint.c). */
+    uint64_t fingerprint;
+    const struct orr_order_entry *waiting;
+    uint32_t waiting_count;
+    uint64_t world; /* of all that the search reads; 0: not known */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What searches look at and most of them find as the one before did: the nodes, how queues stand,
  * who in them may lose something. It is kept from search to search and brought up to date by what
- * changed, and its fingerprints say whether anything did (failure_memo.c, seen_before.c).
+ * changed, and its fingerprints say whether anything did (failure_memo.c, dry_run_memo.c).
  */
 #include "flat_int.h"
 
@@ -30,7 +30,6 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->oldest.contenders);
     orr_free(all->failed);
     orr_free(all->aggregates.slots);
-    orr_free(all->seen.slots);
     orr_free(all->dry_runs.slots);
     orr_free(all->own_marks);
     if (all->order.session != NULL) {
@@ -115,7 +114,6 @@ static struct orr_victim_index *open_index(struct orr_session *session)
         all->uncounted_nodes += is_uncounted(node);
     }
     all->aggregates.count = 1u << 16;
-    all->seen.count = 1u << 18;
     all->dry_runs.count = 1u << 14;
     list_device_sizes(all, session);
     all->min_runtime = any_min_runtime(session);

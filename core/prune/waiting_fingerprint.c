@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A fingerprint of who waits: as much of it as an order of victims and the preemptor depends on.
+/* Who waits, and a fingerprint of it: as much as an order of victims and the preemptor depends on.
  *
  * Claim: what comes of popping the jobs that wait, some candidates and the preemptor is the same
  * where this number, the candidates that are popped and how queues stand are the same. Proof: a job
@@ -11,8 +11,8 @@
  * that asks no more than u, it is popped from again once it is the best of its own siblings, or
  * because of the queue above it; and so on, level by level. So for each level the demand is known
  * with which the queue of that level was the best of its siblings last. A job that asks no more
- * than any of these is popped next: it may as well be absent. Any other job makes the lowest queue
- * the best for which it asks more; of those above it nothing is known then.
+ * than any of these is popped next: it may as well be absent, and is not listed. Any other job
+ * makes the lowest queue the best for which it asks more; of those above it nothing is known then.
  *
  * Where in a queue a row ends is known by the candidate behind it. A candidate whose gang is all of
  * it has one place in the order of jobs; others have one for each state of their gang, as they may
@@ -99,14 +99,15 @@ static void hash_mark(uint64_t *fingerprint, const struct orr_victim_search *sea
     forget_levels(row, 0);
 }
 
-static void hash_waiting(uint64_t *fingerprint, const struct orr_session *session, struct row *row,
+/* False: it may as well be absent. */
+static bool hash_waiting(uint64_t *fingerprint, const struct orr_session *session, struct row *row,
                          const struct orr_order_entry *waiting)
 {
     const struct orr_sjob *job = &session->jobs[waiting->view.job];
     const bool in_part = job->active > 0;
     const uint32_t level = in_part ? 0 : find_level(row, &waiting->demand);
     if (level == row->levels) {
-        return;
+        return false;
     }
     if (in_part) {
         orr_fingerprint_word(fingerprint, job->serial);
@@ -117,6 +118,7 @@ static void hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
         row->best_with[level] = &waiting->demand;
     }
     row->unmarked = true;
+    return true;
 }
 
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
@@ -127,6 +129,10 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
     const struct orr_order_entry *marks = list_marks(search, &mark_count);
     struct row row = {.queue = ORR_NONE};
     uint64_t fingerprint = 0;
+    struct orr_order_entry *kept =
+        orr_arena_take(&search->memory, search->waiting_count + (size_t)1, sizeof *kept);
+    search->refuter.waiting = kept;
+    search->refuter.waiting_count = 0;
     for (uint32_t w = 0, m = 0; w < search->waiting_count || m < mark_count;) {
         const bool marked = w == search->waiting_count ||
                             (m < mark_count &&
@@ -139,8 +145,8 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
         }
         if (marked) {
             hash_mark(&fingerprint, search, &row, next);
-        } else {
-            hash_waiting(&fingerprint, session, &row, next);
+        } else if (hash_waiting(&fingerprint, session, &row, next)) {
+            kept[search->refuter.waiting_count++] = *next;
         }
     }
     return fingerprint;
