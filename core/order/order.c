@@ -727,9 +727,6 @@ bool orr_order_pop(struct orr_order *order, struct orr_jobview *view)
     while (!found && order->nodes[ORR_ORDER_ROOT].child_count > 0 && orr_order__any_open(order)) {
         uint32_t at = ORR_ORDER_ROOT;
         bool compared = true;
-        if (order->worst != NULL) {
-            orr_queue_take_worse(order->worst, rank_of(order, order->nodes[at].children[0]));
-        }
         while (order->nodes[at].child_count > 0) {
             at = settle_top(order, at, &compared);
         }

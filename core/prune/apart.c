@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "flat_int.h"
-#include "own_turn.h"
 
 enum kind { UNKNOWN, KNOWN, OTHER };
 
@@ -98,7 +97,6 @@ static void list_due(const struct orr_session *session, const struct orr_apart *
     const int32_t min = session->sets[job->first_set + 1].min;
     const int32_t left = (int32_t)(job->active - victim->lost);
     const uint32_t due = left < min ? (uint32_t)(min - left) : 1;
-    victim->branch = orr_own_turn__top(session, job->queue);
     victim->constrained = orr_apart__is_constrained(session, victim->job);
     victim->elastic_state = (left > min) - (left < min);
     victim->due_tasks = due_tasks;
@@ -185,7 +183,7 @@ void orr_apart__forget(struct orr_victim_search *search)
         s->slot_of[s->victims[v].job] = 0;
         s->is_victim[s->victims[v].job] = false;
     }
-    s->victim_count = s->due_count = s->taken_count = s->served_count = 0;
+    s->victim_count = s->due_count = s->taken_count = 0;
     s->any_waits = s->any_constrained = false;
 }
 
@@ -258,7 +256,6 @@ bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims 
         !add_victims(search->session, s, &search->recorded)) {
         return false;
     }
-    s->served_count = 0; /* those of none may have been asked for */
     for (uint32_t v = 0; v < s->victim_count; v++) {
         fill_in(search, &s->victims[v]);
     }
@@ -355,10 +352,6 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
 {
     struct orr_apart *s = search->refuter.apart;
     bool sorted = true;
-    if (s->served_count > 0 && s->line_for == search->k) {
-        *count = s->served_count;
-        return s->served;
-    }
     if (s->line_for != search->k) {
         join_line(search, order);
     }
@@ -369,11 +362,11 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
     if (s->own_place != ORR_NONE) {
         pick(s, s->own_place);
     }
-    s->served_count = 0;
+    *count = 0;
     for (uint32_t w = 0; w < s->line_count / 64 + 1; w++) {
         for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
             const uint32_t place = 64 * w + (uint32_t)__builtin_ctzll(s->in_line[w]);
-            struct orr_order_entry *entry = &s->served[s->served_count++];
+            struct orr_order_entry *entry = &s->served[(*count)++];
             *entry = s->line[place];
             if (place != s->own_place) {
                 const struct orr_apart_victim *victim =
@@ -384,8 +377,7 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
         }
     }
     if (!sorted) {
-        orr_order_sort(order, s->served, s->served_count);
+        orr_order_sort(order, s->served, *count);
     }
-    *count = s->served_count;
     return s->served;
 }

@@ -7,8 +7,7 @@
 
 struct orr_apart_victim {
     uint32_t job;
-    uint32_t branch; /* its queue, or the one above it that has no parent */
-    bool back;       /* it was served: */
+    bool back; /* it was served: */
     bool constrained;
     uint32_t lost, due; /* tasks it lost, and those it is given when it is served: */
     uint32_t *due_tasks;
@@ -46,8 +45,7 @@ struct orr_apart {        /* of a search */
     uint32_t *place;                /* in there: by job; */
     uint32_t own_place;             /* of the preemptor, ORR_NONE: it is not served */
     uint64_t *in_line;              /* a bit for each place: scratch, all 0 between */
-    struct orr_order_entry *served; /* of the scenario, */
-    uint32_t served_count;          /* if it is above 0 */
+    struct orr_order_entry *served; /* of the scenario, the same */
     struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
 };
 

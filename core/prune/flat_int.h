@@ -195,12 +195,11 @@ struct orr_victim_index {
     uint32_t refuted_ask_count;
     struct orr_failed_search (*failed)[ORR_ACTIONS]; /* by job; failure_memo.c */
     uint32_t failed_count;
-    struct orr_answers dry_runs;    /* dry_run_memo.c */
-    struct orr_own_mark *own_marks; /* own_turn.c; likewise */
-    uint64_t probes;                /* so many began */
-    struct orr_answers aggregates;  /* aggregate.c */
-    struct orr_order order;         /* lent to one after another */
-    struct orr_arena arena;         /* lent to one search after another */
+    struct orr_answers dry_runs;   /* dry_run_memo.c */
+    uint64_t probes;               /* so many began */
+    struct orr_answers aggregates; /* aggregate.c */
+    struct orr_order order;        /* lent to one after another */
+    struct orr_arena arena;        /* lent to one search after another */
 };
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */

@@ -84,10 +84,6 @@ bool orr_victim__pins_domain(struct orr_victim_search *search);
 bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node);
 bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
-/* Outside flat worlds, served_first.c: the preemptor finds too little when its turn comes. The
- * scenario's victims were taken apart (apart.h). */
-bool orr_victim__leaves_too_little(struct orr_victim_search *search);
-
 /* waiting_fingerprint.c, outside flat worlds: lists in the refuter who waits, as far as it counts
  * for what a search pops, before anything is evicted. Returns a fingerprint of it. */
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);

@@ -265,42 +265,28 @@ static bool may_be_rejected_at_once(const struct orr_victim_search *search)
            search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED;
 }
 
-static enum orr_outcome refuted_as(struct orr_victim_search *search, enum orr_pruner pruner,
-                                   enum orr_outcome outcome)
+/* Of victims that were taken apart. */
+static enum orr_outcome run_dry(struct orr_victim_search *search,
+                                const struct orr_victims *potential)
 {
-    return orr_prune__refutes(search, pruner, outcome != ORR_OUTCOME_SOLVED) ? outcome
-                                                                             : ORR_OUTCOME_SOLVED;
-}
-
-static enum orr_outcome ask_apart(struct orr_victim_search *search,
-                                  const struct orr_victims *potential)
-{
-    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (!orr_apart__take(search, potential)) {
-        return outcome;
-    }
-    if (orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST)) {
-        outcome = refuted_as(search, ORR_PRUNER_SERVED_FIRST,
-                             orr_victim__leaves_too_little(search) ? ORR_OUTCOME_NOT_PLACED
-                                                                   : ORR_OUTCOME_SOLVED);
-    }
-    if (outcome != ORR_OUTCOME_SOLVED || !orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
-        return outcome;
-    }
-    if (may_be_rejected_at_once(search) &&
-        orr_prune__refutes(search, ORR_PRUNER_DRY_RUN,
-                           orr_victim__loses_too_much(search, potential))) {
-        return ORR_OUTCOME_REJECTED;
-    }
-    return refuted_as(search, ORR_PRUNER_DRY_RUN, orr_victim__run_dry(search, potential));
+    return may_be_rejected_at_once(search) && orr_victim__loses_too_much(search, potential)
+               ? ORR_OUTCOME_REJECTED
+               : orr_victim__run_dry(search, potential);
 }
 
 static bool is_refuted_in_tree(struct orr_victim_search *search,
                                const struct orr_victims *potential)
 {
-    const enum orr_outcome outcome = ask_apart(search, potential);
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
+    if (!orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
+        return false;
+    }
+    if (orr_apart__take(search, potential)) {
+        outcome = run_dry(search, potential);
+    }
     orr_apart__forget(search);
-    return raised_to(search, outcome, outcome != ORR_OUTCOME_SOLVED);
+    return raised_to(search, outcome,
+                     orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, outcome != ORR_OUTCOME_SOLVED));
 }
 
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential)

@@ -23,8 +23,6 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 
 struct orr_flat;
 struct orr_apart;
-struct orr_given_back;
-struct orr_own_branch;
 struct orr_places;
 struct orr_domains;
 struct orr_losses;
@@ -38,12 +36,10 @@ struct orr_refuter {    /* of a search; private to prune/ */
     uint32_t windows_from; /* nodes of the first window of that state */
     struct orr_flat *flat; /* NULL: the world is not flat, or all is tried */
     bool no_places;        /* nothing is known of them */
-    struct orr_places *places;    /* pruner "places"; NULL until asked */
-    struct orr_domains *domains;  /* pruner "domains"; NULL until asked */
-    struct orr_losses *losses;    /* pruner "regain"; NULL until asked */
-    struct orr_apart *apart;      /* apart.h; NULL: nothing is known of such a world */
-    struct orr_given_back *given; /* served_first.c; NULL until asked */
-    struct orr_own_branch *own;   /* own_turn.c; NULL until asked */
+    struct orr_places *places;   /* pruner "places"; NULL until asked */
+    struct orr_domains *domains; /* pruner "domains"; NULL until asked */
+    struct orr_losses *losses;   /* pruner "regain"; NULL until asked */
+    struct orr_apart *apart;     /* apart.h; NULL: nothing is known of such a world */
     /* Outside flat worlds: of all that is the same for all scenarios but the nodes, a fingerprint
      * (failure_memo.c; 0: not made); with it who waits and may count (waiting_fingerprint.c). */
     uint64_t fingerprint;

@@ -31,7 +31,6 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->failed);
     orr_free(all->aggregates.slots);
     orr_free(all->dry_runs.slots);
-    orr_free(all->own_marks);
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
     }

@@ -42,9 +42,6 @@ struct orr_order {
     const int64_t (*hypothetical)[ORR_SHARE_KINDS];
     uint64_t tops; /* fingerprint of inner queues' first children that are not their best ones */
     bool unclear;  /* two queues with equal numbers were compared of which neither owns less */
-    /* Of an order with one queue on the first level: its worst rank so far when a job of it was
-     * popped, as the root compares it with others; NULL: not asked. */
-    struct orr_queue_rank *worst;
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
     bool undelayed_only;   /* nor are those of jobs whose preemption delay is not over */
