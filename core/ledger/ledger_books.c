@@ -103,12 +103,9 @@ static uint32_t fit_in(const struct orr_ledger *ledger, uint32_t node,
     return tasks;
 }
 
-uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
-                             const struct orr_request *request)
+uint32_t orr_books__room_on(const struct orr_ledger *ledger, uint32_t node,
+                            const struct orr_request *request)
 {
-    if (!orr_ledger__may_use(ledger, node, request)) {
-        return 0;
-    }
     struct orr_room room;
     const struct orr_room *idle = &ledger->idle[node];
     if (ledger->claims > 0) {
@@ -116,6 +113,13 @@ uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
         idle = &room;
     }
     return fit_in(ledger, node, request, idle);
+}
+
+uint32_t orr_ledger_room_for(const struct orr_ledger *ledger, uint32_t node,
+                             const struct orr_request *request)
+{
+    return orr_ledger__may_use(ledger, node, request) ? orr_books__room_on(ledger, node, request)
+                                                      : 0;
 }
 
 uint32_t orr_ledger_room_but_slots(const struct orr_ledger *ledger, uint32_t node,
@@ -302,15 +306,28 @@ static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int
 }
 
 /* Takes as much of a kind of GPUs off what is free of each node, and of the shard. */
-static void charge_free(struct orr_ledger *ledger, const struct orr_placement *placement,
-                        uint32_t kind, int64_t each_mgpu)
+static void charge_free(struct orr_ledger *ledger, struct orr_shard_room *shard,
+                        const struct orr_placement *placement, uint32_t kind, int64_t each_mgpu)
 {
-    struct orr_shard_room *shard =
-        &ledger->shards[orr_cluster_type(ledger->world.cluster, placement->node)->shard];
+    shard->free.mgpu[kind] -= each_mgpu * (placement->more_nodes + 1);
     for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
         orr_books__node_free(ledger, n)[kind] -= each_mgpu;
-        shard->free.mgpu[kind] -= each_mgpu;
         shard->free_down.mgpu[kind] -= ledger->down[n] ? each_mgpu : 0;
+    }
+}
+
+/* What else is summed up of tasks that ask parts of devices, or MIG instances: they hold `mgpu`. */
+static void add_parts(struct orr_ledger *ledger, uint32_t queue, const struct orr_request *request,
+                      const struct orr_node_type *type, int64_t tasks, int64_t mgpu)
+{
+    const int64_t rounding_mgpu = tasks * orr_request_counted_mgpu(request, type) - mgpu;
+    const bool first = request->instances == 0; /* its first device is metered */
+    const int64_t unmetered = first ? mgpu - tasks * orr_request_portion_mgpu(request, type) : mgpu;
+    const int64_t mig_mgpu = tasks * request->mig_mgpu;
+    for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
+        ledger->use[q].rounding_mgpu += rounding_mgpu;
+        ledger->use[q].unmetered_mgpu += unmetered;
+        ledger->use[q].held_mig_mgpu += mig_mgpu;
     }
 }
 
@@ -319,26 +336,15 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
 {
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
     uint32_t queue = ledger->world.specs[placement->job].queue;
-    int64_t tasks = sign * (int64_t)placement->tasks;
-    int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
-    ledger->shards[type->shard].allocated_mgpu += mgpu;
-    charge_free(ledger, placement, orr_request_gpu_kind(request),
-                mgpu / (placement->more_nodes + 1));
+    const int64_t task_mgpu = orr_request_task_mgpu(request, type);
+    const int64_t tasks = sign * (int64_t)placement->tasks, mgpu = tasks * task_mgpu;
+    struct orr_shard_room *shard = &ledger->shards[type->shard];
+    shard->allocated_mgpu += mgpu;
+    charge_free(ledger, shard, placement, orr_request_gpu_kind(request),
+                sign * (int64_t)orr_placement_each(placement) * task_mgpu);
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
-    const int64_t rounding_mgpu = tasks * orr_request_counted_mgpu(request, type) - mgpu;
-    for (uint32_t q = queue; q != ORR_NONE && rounding_mgpu != 0;
-         q = ledger->world.queues->queues[q].parent) {
-        ledger->use[q].rounding_mgpu += rounding_mgpu;
-    }
-    if ((orr_request_shares(request) && request->devices > 1) || request->instances > 0) {
-        const bool first = request->instances == 0; /* its first device is metered */
-        const int64_t unmetered =
-            first ? mgpu - tasks * orr_request_portion_mgpu(request, type) : mgpu;
-        const int64_t mig_mgpu = tasks * request->mig_mgpu;
-        for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
-            ledger->use[q].unmetered_mgpu += unmetered;
-            ledger->use[q].held_mig_mgpu += mig_mgpu;
-        }
+    if (orr_request_shares(request) || request->instances > 0) {
+        add_parts(ledger, queue, request, type, tasks, mgpu);
     }
 }
 

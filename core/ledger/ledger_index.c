@@ -203,13 +203,13 @@ static uint32_t next_admitted(const struct orr_ledger *ledger, const struct orr_
     return ORR_NONE;
 }
 
-/* First node of a set with room for the tasks; with unlimited CPU and memory that is the lowest
- * that filters admit. */
+/* First node of a set, of a type that fits, with room for the tasks; with unlimited CPU and memory
+ * that is the lowest that filters admit. */
 static uint32_t first_with_room(const struct orr_ledger *ledger, const struct orr_node_set *set,
                                 const struct orr_request *request, uint32_t tasks)
 {
     uint32_t node = next_admitted(ledger, set, request, 0);
-    while (node != ORR_NONE && orr_ledger_room_for(ledger, node, request) < tasks) {
+    while (node != ORR_NONE && orr_books__room_on(ledger, node, request) < tasks) {
         node = next_admitted(ledger, set, request, node + 1);
     }
     return node;

@@ -53,6 +53,9 @@ static inline uint64_t *orr_books__unheld_devices(struct orr_ledger *ledger, uin
 /* A job that is suspended now gives its CPU, one that is not any more takes it. False, and nothing
  * done: a node has too little. */
 bool orr_books__set_suspended(struct orr_ledger *ledger, uint32_t job, bool suspended);
+/* As orr_ledger_room_for, on a node that tasks of the request may be on. */
+uint32_t orr_books__room_on(const struct orr_ledger *ledger, uint32_t node,
+                            const struct orr_request *request);
 /* How many such tasks there is room for; of devices, whole ones alone are looked at. */
 uint32_t orr_books__tasks_in(const struct orr_room *room, const struct orr_request *request);
 /* Do the devices that are shared already have room for one sharing task? */

@@ -677,7 +677,8 @@ bool orr_txn_commit(struct orr_txn *txn, orr_ms now, struct orr_refusal *refusal
             return false;
         }
     }
-    const uint32_t made = txn->joins ? placements_made(txn) : 0;
+    const bool several = txn->op_count - txn->committed > 1;
+    const uint32_t made = txn->joins && several ? placements_made(txn) : 0;
     uint32_t kept = settle_all(txn, now);
     if (made > 1) {
         orr_ledger__join(txn->ledger, txn->ledger->placement_count - made);
