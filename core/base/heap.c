@@ -8,6 +8,9 @@
 
 #define ARITY 4u
 
+/* Not within the function that calls it: a queue needs none of its registers. */
+#define APART __attribute__((noinline))
+
 static inline bool before(const struct orr_event *a, const struct orr_event *b)
 {
     if (a->at != b->at) {
@@ -54,7 +57,7 @@ static void sift_up(struct orr_heap *heap, uint32_t i, const struct orr_event *e
     heap->events[i] = *event;
 }
 
-void orr_heap_push(struct orr_heap *heap, struct orr_event event)
+static APART void push_apart(struct orr_heap *heap, struct orr_event event)
 {
     if (!heap->heaped && !is_in_order(heap, &event)) {
         move_to_front(heap); /* what is sorted is a heap */
@@ -70,6 +73,17 @@ void orr_heap_push(struct orr_heap *heap, struct orr_event event)
     } else {
         heap->events[end] = event;
     }
+}
+
+void orr_heap_push(struct orr_heap *heap, struct orr_event event)
+{
+    const uint32_t end = heap->first + heap->count;
+    if (heap->heaped || end == heap->capacity || !is_in_order(heap, &event)) {
+        push_apart(heap, event);
+        return;
+    }
+    heap->events[end] = event;
+    heap->count++;
 }
 
 /* The least child of a node that has one; `count` are there in all. */
@@ -88,14 +102,10 @@ static uint32_t least_child(const struct orr_event *events, uint32_t node, uint3
     return best;
 }
 
-struct orr_event orr_heap_pop(struct orr_heap *heap)
+static APART struct orr_event pop_heaped(struct orr_heap *heap)
 {
-    ORR_ASSERT(heap->count > 0);
     struct orr_event *events = heap->events;
     uint32_t count = --heap->count, i = 0;
-    if (!heap->heaped) {
-        return events[heap->first++];
-    }
     struct orr_event top = events[0], last = events[count];
     while (i * ARITY + 1 < count) {
         uint32_t best = least_child(events, i, count);
@@ -108,4 +118,14 @@ struct orr_event orr_heap_pop(struct orr_heap *heap)
     events[i] = last; /* when the heap is empty now this writes back the popped slot: harmless */
     heap->heaped = count > 0;
     return top;
+}
+
+struct orr_event orr_heap_pop(struct orr_heap *heap)
+{
+    ORR_ASSERT(heap->count > 0);
+    if (heap->heaped) {
+        return pop_heaped(heap);
+    }
+    heap->count--;
+    return heap->events[heap->first++];
 }
