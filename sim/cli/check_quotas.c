@@ -76,7 +76,9 @@ static void note_gangs(struct quotas *q)
             *most = mgpu > *most ? mgpu : *most;
         }
     }
-    orr_fill_mgpu(world, q->usable_mgpu);
+    int64_t *of_node = orr_fill_node_mgpu(world);
+    orr_fill_mgpu(world, of_node, q->usable_mgpu);
+    orr_free(of_node);
 }
 
 /* Does the policy that serves it hold it to its limit? */

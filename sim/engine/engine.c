@@ -526,8 +526,9 @@ static void open_fold(const struct orr_world *world, const struct orr_engine_opt
                   options->window_start_ms, options->window_end_ms);
     orr_free(capacity_mgpu);
     int64_t *usable_mgpu = orr_alloc(world->queues.count, sizeof *usable_mgpu);
-    orr_fill_mgpu(world, usable_mgpu);
-    orr_fold_usable(&run->fold, usable_mgpu, orr_fill_node_mgpu(world));
+    int64_t *of_node = orr_fill_node_mgpu(world);
+    orr_fill_mgpu(world, of_node, usable_mgpu);
+    orr_fold_usable(&run->fold, usable_mgpu, of_node);
     orr_free(usable_mgpu);
 }
 

@@ -35,6 +35,12 @@ static uint64_t sizes_of(const struct orr_shape *shape)
     return sizes;
 }
 
+/* What pods of jobs ask: of a shape, or of a queue. */
+struct ask {
+    uint64_t sizes; /* see sizes_of */
+    bool mig;       /* some ask instances */
+};
+
 static bool asks_instances(const struct orr_shape *shape)
 {
     bool asks = false;
@@ -48,48 +54,46 @@ int64_t *orr_fill_node_mgpu(const struct orr_world *world)
 {
     const struct orr_cluster *cluster = &world->cluster;
     const struct orr_shapes *shapes = &world->shapes;
-    uint64_t *sizes = orr_zalloc(world->queues.count, sizeof *sizes);
-    bool *mig = orr_zalloc(world->queues.count, sizeof *mig); /* some job asks instances */
     const uint32_t queues = world->queues.count;
+    struct ask *of_queue = orr_zalloc(queues, sizeof *of_queue);
+    struct ask *of_shape = orr_alloc(shapes->count + (size_t)1, sizeof *of_shape);
     int64_t *mgpu = orr_zalloc((size_t)cluster->type_count * queues + 1, sizeof *mgpu);
-    uint64_t *of_shape = orr_alloc(shapes->count + (size_t)1, sizeof *of_shape);
     for (uint32_t s = 0; s < shapes->count; s++) {
-        of_shape[s] = sizes_of(&shapes->shapes[s]);
+        of_shape[s] = (struct ask){.sizes = sizes_of(&shapes->shapes[s]),
+                                   .mig = asks_instances(&shapes->shapes[s])};
     }
     for (uint32_t j = 0; j < world->job_count; j++) {
-        const uint32_t queue = world->specs[j].queue;
-        sizes[queue] |= of_shape[world->specs[j].shape];
-        mig[queue] = mig[queue] || asks_instances(&shapes->shapes[world->specs[j].shape]);
+        const struct ask *more = &of_shape[world->specs[j].shape];
+        struct ask *sum = &of_queue[world->specs[j].queue];
+        sum->sizes |= more->sizes;
+        sum->mig |= more->mig;
     }
     orr_free(of_shape);
     for (uint32_t q = 0; q < queues; q++) {
-        uint64_t sums = sums_of(sizes[q]);
+        uint64_t sums = sums_of(of_queue[q].sizes);
         for (uint32_t t = 0; t < cluster->type_count; t++) {
             const struct orr_node_type *type = &cluster->types[t];
             uint32_t gpus = orr_node_type_own_gpus(type), most = gpus;
             while (most > 0 && most <= 64 && (sums >> (most - 1) & 1) == 0) {
                 most--;
             }
-            most += mig[q] ? type->mig_gpus : 0;
+            most += of_queue[q].mig ? type->mig_gpus : 0;
             mgpu[(size_t)t * queues + q] =
                 type->shard == world->queues.queues[q].shard ? (int64_t)most * ORR_MGPU : 0;
         }
     }
-    orr_free(sizes);
-    orr_free(mig);
+    orr_free(of_queue);
     return mgpu;
 }
 
-void orr_fill_mgpu(const struct orr_world *world, int64_t *mgpu)
+void orr_fill_mgpu(const struct orr_world *world, const int64_t *of_node, int64_t *mgpu)
 {
     const struct orr_cluster *cluster = &world->cluster;
     const uint32_t queues = world->queues.count;
-    int64_t *of_node = orr_fill_node_mgpu(world);
     for (uint32_t q = 0; q < queues; q++) {
         mgpu[q] = 0;
         for (uint32_t t = 0; t < cluster->type_count; t++) {
             mgpu[q] += (int64_t)cluster->types[t].nodes * of_node[(size_t)t * queues + q];
         }
     }
-    orr_free(of_node);
 }
