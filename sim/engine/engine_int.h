@@ -195,9 +195,9 @@ void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause caus
 /* It runs, and its work is another: the finish that was planned is stale. */
 void orr_engine__plan_anew(struct engine *engine, uint32_t job);
 
+/* What the job's queue holds or asks changes. */
+void orr_engine__fold(struct engine *engine, uint32_t job, const struct orr_fold_more *more);
 /* Autoscaled pools may grow for it. */
-/* What the job's queue holds or asks changes; `never` is filled in. */
-void orr_engine__fold(struct engine *engine, uint32_t job, struct orr_fold_more more);
 void orr_engine__want_room(struct engine *engine, uint32_t job);
 /* A running job is over, now. */
 void orr_engine__end(struct engine *engine, uint32_t job);

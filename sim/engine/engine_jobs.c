@@ -30,25 +30,30 @@ static int64_t asked_mgpu(const struct engine *engine, uint32_t job, const struc
     return shape->gpus_mgpu - (unwanted == 0 ? 0 : unwanted * orr_engine__worker_mgpu(engine, job));
 }
 
-/* Milli-GPU of the tasks that a job holds, leaving ones too. */
-struct holding {
-    int64_t asked; /* a memory ask counts 0: what it comes to depends on the node */
-    int64_t held;  /* on their nodes */
-};
-
-static struct holding holding_of(const struct engine *engine, uint32_t job)
+/* The job's part of what its queue pends: milli-GPU that it asks beyond its tasks that have a
+ * place, those in a grace too. A memory ask counts 0, as what it comes to depends on the node. */
+static int64_t lacking_mgpu(const struct engine *engine, uint32_t job)
 {
     const struct orr_ledger *ledger = engine->ledger;
     const struct orr_shape *shape = shape_of(engine, job);
-    struct holding sum = {0};
-    for (uint32_t p = ledger->jobs[job].placement; p != ORR_NONE; p = ledger->placements[p].next) {
-        const struct orr_placement *placement = &ledger->placements[p];
-        const struct orr_request *request = &shape->groups[placement->group].request;
-        const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
-        sum.asked += placement->tasks * orr_request_mgpu(request);
-        sum.held += placement->tasks * orr_request_task_mgpu(request, type);
+    const struct orr_job_state *state = &ledger->jobs[job];
+    if (state->placed_tasks + state->leaving_tasks == shape->tasks && ledger->unwanted == NULL) {
+        return 0;
     }
-    return sum;
+    int64_t mgpu = asked_mgpu(engine, job, shape);
+    for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
+        const struct orr_placement *placement = &ledger->placements[p];
+        mgpu -= placement->tasks * orr_request_mgpu(&shape->groups[placement->group].request);
+    }
+    return mgpu;
+}
+
+/* Milli-GPU that tasks of the job's queue hold, those in a grace too: what the ledger takes off it
+ * is what the job gives back. */
+static int64_t queue_mgpu(const struct engine *engine, uint32_t job)
+{
+    const struct orr_queue_use *use = &engine->ledger->use[engine->world->specs[job].queue];
+    return use->allocated[ORR_SHARE_GPU] + use->leaving_mgpu;
 }
 
 void orr_engine__note_reason(struct engine *engine, uint32_t job, enum orr_reason reason,
@@ -67,13 +72,13 @@ void orr_engine__want_room(struct engine *engine, uint32_t job)
     }
 }
 
-void orr_engine__fold(struct engine *engine, uint32_t job, struct orr_fold_more more)
+void orr_engine__fold(struct engine *engine, uint32_t job, const struct orr_fold_more *more)
 {
     const struct orr_run *foreseen = engine->options->foreseen;
-    const bool never = foreseen != NULL && orr_never_of(foreseen, job) != NULL;
-    more.never = never ? more.pending : 0;
-    more.never_jobs = never ? more.pending_jobs : 0;
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, &more);
+    const bool never =
+        foreseen != NULL && foreseen->never_count > 0 && orr_never_of(foreseen, job) != NULL;
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, more,
+                    never);
 }
 
 /* From now on the job is pending. */
@@ -87,8 +92,8 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
     }
     orr_engine__fold(
         engine, job,
-        (struct orr_fold_more){.pending = asked_mgpu(engine, job, shape_of(engine, job)),
-                               .pending_jobs = 1});
+        &(struct orr_fold_more){.pending = asked_mgpu(engine, job, shape_of(engine, job)),
+                                .pending_jobs = 1});
     engine->changed = true;
     if (world->runs_before != NULL && world->runs_before[job]) {
         return; /* the policy hears of it when it runs */
@@ -181,17 +186,16 @@ static void free_holds(struct engine *engine, uint32_t job)
 static inline void leave(struct engine *engine, uint32_t job, orr_ms done)
 {
     orr_engine__end_suspension(engine, job);
-    const struct orr_shape *shape = shape_of(engine, job);
-    const struct holding had = holding_of(engine, job);
+    const int64_t held = queue_mgpu(engine, job), lacking = lacking_mgpu(engine, job);
     orr_ms now = engine->view.now;
     orr_engine__note_leaving(engine, job);
     orr_ledger_finish_late(engine->ledger, job, done, now);
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_engine__fold(engine, job,
-                     (struct orr_fold_more){.allocated = -had.held,
-                                            .pending = had.asked - asked_mgpu(engine, job, shape)});
+    orr_engine__fold(
+        engine, job,
+        &(struct orr_fold_more){.allocated = queue_mgpu(engine, job) - held, .pending = -lacking});
 }
 
 static void tell_end(struct engine *engine, uint32_t job)
@@ -358,7 +362,7 @@ bool orr_engine__waits(const struct engine *engine, uint32_t job)
 /* It leaves without having run. What waits for its end need not wait for it any more. */
 static void withdraw(struct engine *engine, uint32_t job)
 {
-    const struct holding had = holding_of(engine, job);
+    const int64_t held = queue_mgpu(engine, job), lacking = lacking_mgpu(engine, job);
     orr_ms now = engine->view.now;
     orr_engine__note_leaving(engine, job);
     orr_ledger_withdraw(engine->ledger, job, now);
@@ -366,10 +370,9 @@ static void withdraw(struct engine *engine, uint32_t job)
         orr_exec_finish(engine->exec, job, now, now);
     }
     orr_engine__fold(engine, job,
-                     (struct orr_fold_more){
-                         .allocated = -had.held,
-                         .pending = had.asked - asked_mgpu(engine, job, shape_of(engine, job)),
-                         .pending_jobs = -1});
+                     &(struct orr_fold_more){.allocated = queue_mgpu(engine, job) - held,
+                                             .pending = -lacking,
+                                             .pending_jobs = -1});
     orr_engine__count_event(engine, CLASS_GIVE_UP, job);
     tell_end(engine, job);
     free_holds(engine, job);
@@ -428,23 +431,22 @@ void orr_engine__release(struct engine *engine, uint32_t job)
     uint8_t cause = state->placement == ORR_NONE
                         ? (uint8_t)ORR_CAUSE_NONE
                         : engine->ledger->placements[state->placement].cause;
-    const struct holding had = holding_of(engine, job);
+    const int64_t held = queue_mgpu(engine, job), lacking = lacking_mgpu(engine, job);
     orr_engine__note_leaving(engine, job);
     if (orr_ledger_release(engine->ledger, job, engine->view.now) == 0) {
         return;
     }
-    const struct holding has = holding_of(engine, job);
     whole = whole && state->phase == ORR_JOB_PENDING;
+    const struct orr_fold_more more = {.allocated = queue_mgpu(engine, job) - held,
+                                       .pending = lacking_mgpu(engine, job) - lacking,
+                                       .pending_jobs = whole};
     if (engine->exec != NULL && orr_exec_release(engine->exec, job, engine->view.now)) {
         plan_again(engine, job);
     }
     if (whole) {
         note_attempt(engine, state, job, cause);
     }
-    orr_engine__fold(engine, job,
-                     (struct orr_fold_more){.allocated = has.held - had.held,
-                                            .pending = had.asked - has.asked,
-                                            .pending_jobs = whole});
+    orr_engine__fold(engine, job, &more);
     orr_engine__follow(engine, job);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
     orr_engine__want_room(engine, job);
@@ -657,9 +659,9 @@ void orr_engine__take_decisions(struct engine *engine)
         bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
         if (places) {
             orr_engine__fold(engine, d->job,
-                             (struct orr_fold_more){.allocated = d->held_mgpu,
-                                                    .pending = -d->mgpu,
-                                                    .pending_jobs = -(d->deed == ORR_DEED_START)});
+                             &(struct orr_fold_more){.allocated = d->held_mgpu,
+                                                     .pending = -d->mgpu,
+                                                     .pending_jobs = -(d->deed == ORR_DEED_START)});
         }
         orr_ms delay =
             engine->scheduler.ideal

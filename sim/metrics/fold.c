@@ -150,12 +150,23 @@ static bool waits(const struct orr_fold_queue *queue)
     return queue->pending_jobs > queue->never_jobs || queue->pending > queue->never;
 }
 
+/* Tells the oracle what those leaves ask and hold that changed since the last pass of time. */
+static void state_changes(struct orr_fold *fold)
+{
+    for (uint32_t i = 0; i < fold->oracle.changed_count; i++) {
+        const struct orr_fold_queue *q = &fold->queues[fold->oracle.changed[i]];
+        orr_oracle_set(&fold->oracle, fold->oracle.changed[i],
+                       (double)(q->allocated + q->pending - q->never), (double)q->allocated);
+    }
+}
+
 /* Brings the shares up to now. While nothing waits every queue has what it is entitled to. */
 static void settle_shares(struct orr_fold *fold, orr_ms now)
 {
     double dt = (double)(now - fold->shares_at);
     fold->shares_at = now > fold->shares_at ? now : fold->shares_at;
     if (fold->waiting_queues > 0 && dt > 0.0) {
+        state_changes(fold);
         orr_oracle_pass(&fold->oracle, fold->shard_up_mgpu, dt);
     }
 }
@@ -367,25 +378,33 @@ void orr_fold_boundary(struct orr_fold *fold, orr_ms now)
     settle_shares(fold, now);
 }
 
+/* The queue waits from now on, or does no more. While no queue waited there was nothing to add to
+ * the integrals of the shares. */
+static void note_waits(struct orr_fold *fold, struct orr_fold_queue *q, orr_ms now)
+{
+    if (fold->waiting_queues == 0 && now > fold->shares_at) {
+        fold->shares_at = now;
+    }
+    q->waits = !q->waits;
+    fold->waiting_queues += q->waits ? 1u : UINT32_MAX;
+}
+
 void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
-                     const struct orr_fold_more *more)
+                     const struct orr_fold_more *more, bool never)
 {
     struct orr_fold_queue *q = &fold->queues[queue];
-    const bool waited = waits(q);
     settle(q, now);
-    if (fold->waiting_queues == 0 && now > fold->shares_at) {
-        fold->shares_at = now; /* nothing waited until now: nothing to add */
-    }
     q->allocated += more->allocated;
     q->pending += more->pending;
     q->pending_jobs += more->pending_jobs;
-    q->never += more->never;
-    q->never_jobs += more->never_jobs;
-    if (waits(q) != waited) {
-        fold->waiting_queues = waited ? fold->waiting_queues - 1 : fold->waiting_queues + 1;
+    if (never) {
+        q->never += more->pending;
+        q->never_jobs += more->pending_jobs;
     }
-    orr_oracle_set(&fold->oracle, queue, (double)(q->allocated + q->pending - q->never),
-                   (double)q->allocated);
+    if (waits(q) != q->waits) {
+        note_waits(fold, q, now);
+    }
+    orr_oracle_touch(&fold->oracle, queue);
 }
 
 void orr_fold_finish(struct orr_fold *fold, orr_ms now)

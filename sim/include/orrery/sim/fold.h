@@ -41,6 +41,7 @@ struct orr_fold_queue {
     int64_t usable;     /* mGPU that its pods could fill of the empty nodes there are now */
     int64_t possible;   /* mGPU that it could hold of the empty cluster now */
     bool down;          /* nodes of its shard are */
+    bool waits;         /* somebody waits who can start: it is one of waiting_queues */
     orr_ms at;          /* the sums are up to here */
 };
 
@@ -95,12 +96,11 @@ static inline void orr_fold_advance(struct orr_fold *fold, orr_ms now)
 struct orr_fold_more {          /* by what a leaf changes */
     int64_t allocated, pending; /* mGPU */
     int64_t pending_jobs;
-    /* of pending, and of these jobs: asked by jobs that can never start. Nobody is entitled to that
-     * or waits for it, and what of it is within the quota is impossible debt */
-    int64_t never, never_jobs;
 };
+/* `never`: by a job that can never start. Nobody is entitled to what it asks or waits for it, and
+ * what of that is within the quota is impossible debt. */
 void orr_fold_change(struct orr_fold *fold, uint32_t queue, orr_ms now,
-                     const struct orr_fold_more *more);
+                     const struct orr_fold_more *more, bool never);
 /* A node of a type joins a shard's cluster, or leaves it: what can be divided changes by so much.
  */
 void orr_fold_capacity(struct orr_fold *fold, uint32_t shard, orr_ms now, uint32_t type,

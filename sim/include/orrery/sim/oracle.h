@@ -59,7 +59,7 @@ struct orr_oracle {
     uint32_t *moving;   /* inner queues, by group as in the heaps */
     uint32_t *to_look;  /* per depth: the first group to be looked at; ORR_NONE */
     uint32_t depths;
-    uint32_t *changed; /* leaves that ask or hold something else */
+    uint32_t *changed; /* leaves that ask or hold something else since the last pass of time */
     uint32_t changed_count;
     double *apart;   /* per shard: sum over queues of |share - held| x ms */
     double time;     /* that passed since the integrals began */
@@ -70,17 +70,22 @@ struct orr_oracle {
 void orr_oracle_open(struct orr_oracle *oracle, const struct orr_queues *tree, uint32_t shard_count,
                      enum orr_share_kind kind);
 void orr_oracle_close(struct orr_oracle *oracle);
-/* What a leaf asks and holds from now on. */
-static inline void orr_oracle_set(struct orr_oracle *oracle, uint32_t queue, double asks,
-                                  double holds)
+/* What a leaf asks or holds is something else from now on: it is one of `changed`, and the caller
+ * sets what that is before time passes, or at once. */
+static inline void orr_oracle_touch(struct orr_oracle *oracle, uint32_t queue)
 {
     struct orr_oracle_queue *it = &oracle->queues[queue];
-    it->asks = asks;
-    it->holds = holds;
     if (!it->changed) {
         it->changed = true;
         oracle->changed[oracle->changed_count++] = queue;
     }
+}
+static inline void orr_oracle_set(struct orr_oracle *oracle, uint32_t queue, double asks,
+                                  double holds)
+{
+    oracle->queues[queue].asks = asks;
+    oracle->queues[queue].holds = holds;
+    orr_oracle_touch(oracle, queue);
 }
 /* Quotas, limits or weights are others than before. */
 void orr_oracle_queue_change(struct orr_oracle *oracle);
