@@ -231,6 +231,17 @@ static void time_cycle(struct engine *engine)
     time->most_ns = took > time->most_ns ? took : time->most_ns;
 }
 
+/* When does the policy wish for a cycle, whatever happens? False: it has failed. */
+static bool ask_wake(struct engine *engine, struct orr_err *err)
+{
+    engine->wake_ms = engine->policy->wake(engine->state, &engine->view);
+    if (engine->round_ms > 0 && engine->wake_ms != ORR_MS_NEVER) {
+        orr_ms past = engine->wake_ms > engine->view.now ? engine->wake_ms - 1 : engine->view.now;
+        engine->wake_ms = orr_round_end(past, engine->round_ms);
+    }
+    return !orr_policy_failed(engine->policy, engine->state, err);
+}
+
 static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
 {
     end_reprieves(engine);
@@ -271,15 +282,8 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
         engine->run->eviction_count == evictions && engine->ledger->placement_count == placements;
     const bool stands = engine->ledger->running_jobs == 0 || (same && engine->heap.count == 0);
     engine->endless.vain = stands ? engine->endless.vain + 1 : 0;
-    engine->wake_ms = engine->policy->wake == NULL
-                          ? ORR_MS_NEVER
-                          : engine->policy->wake(engine->state, &engine->view);
-    if (orr_policy_failed(engine->policy, engine->state, err)) {
+    if (engine->policy->wake != NULL && !ask_wake(engine, err)) {
         return ORR_PLUGIN;
-    }
-    if (engine->round_ms > 0 && engine->wake_ms != ORR_MS_NEVER) {
-        orr_ms past = engine->wake_ms > engine->view.now ? engine->wake_ms - 1 : engine->view.now;
-        engine->wake_ms = orr_round_end(past, engine->round_ms);
     }
     return engine->options->check_books ? check_books(engine, err) : ORR_OK;
 }
@@ -462,7 +466,8 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
             engine->run->end_ms = options->horizon_ms;
             return ORR_OK;
         }
-        if (options->horizon_ms == ORR_MS_NEVER && orr_engine__is_stuck(engine)) {
+        if (!orr_engine__is_calm(engine) && options->horizon_ms == ORR_MS_NEVER &&
+            orr_engine__is_stuck(engine)) {
             return orr_engine__refuse_endless(engine, err);
         }
         if (orr_engine__is_worn(engine)) {

@@ -29,12 +29,6 @@ uint64_t orr_engine_setbacks(const struct orr_world *world)
     return SETBACKS + SETBACKS_OF_EACH * parties_of(world);
 }
 
-/* Failures of nodes and evictions: what a run that gets nowhere is made of. */
-static uint64_t setbacks(const struct orr_run *run)
-{
-    return (uint64_t)run->outage_count + run->eviction_count + run->attempt_count;
-}
-
 /* Work that nobody takes from the jobs any more. */
 static uint64_t kept_work(const struct engine *engine)
 {
@@ -45,9 +39,9 @@ static uint64_t kept_work(const struct engine *engine)
     return sum;
 }
 
-void orr_engine__moved_on(struct engine *engine)
+void orr_engine__begin_anew(struct engine *engine)
 {
-    engine->endless = (struct engine_endless){.setbacks = setbacks(engine->run),
+    engine->endless = (struct engine_endless){.setbacks = orr_engine__setbacks(engine->run),
                                               .first = engine->run->eviction_count,
                                               .from = engine->run->eviction_count};
     engine->recur.watches = false;
@@ -155,12 +149,13 @@ bool orr_engine__is_hopeless(struct engine *engine)
 static bool wears_out(const struct engine *engine)
 {
     return orr_engine__is_worn(engine) &&
-           setbacks(engine->run) - engine->endless.setbacks > UINT16_MAX;
+           orr_engine__setbacks(engine->run) - engine->endless.setbacks > UINT16_MAX;
 }
 
 bool orr_engine__is_stuck(struct engine *engine)
 {
-    return setbacks(engine->run) - engine->endless.setbacks > orr_engine_setbacks(engine->world) ||
+    return orr_engine__setbacks(engine->run) - engine->endless.setbacks >
+               orr_engine_setbacks(engine->world) ||
            wears_out(engine) || tries_in_vain(engine) || resizes_in_vain(engine) ||
            orr_engine__recurs(engine) || goes_round(engine, parties_of(engine->world));
 }
@@ -185,7 +180,7 @@ static double held_mgpu_ms(const struct engine *engine, uint32_t job)
  * holds more than all it asks since it came. */
 static bool is_spent(const struct engine *engine, uint32_t job, orr_ms end_ms)
 {
-    if (end_ms == ORR_MS_NEVER || engine->ledger->jobs[job].attempts < 2) {
+    if (end_ms == ORR_MS_NEVER) {
         return false;
     }
     const struct orr_job_spec *spec = &engine->world->specs[job];
@@ -200,11 +195,6 @@ void orr_engine__note_worn(struct engine *engine, uint32_t job, orr_ms end_ms)
     if (engine->ledger->jobs[job].attempts == UINT16_MAX || is_spent(engine, job, end_ms)) {
         engine->worn_job = job;
     }
-}
-
-bool orr_engine__is_worn(const struct engine *engine)
-{
-    return engine->worn_job != ORR_NONE;
 }
 
 /* ---- what it says ---- */

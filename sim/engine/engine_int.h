@@ -146,10 +146,29 @@ void orr_engine__expect_arrival(struct engine *engine, uint32_t job);
 void orr_engine__branch(struct engine *engine);
 
 /* engine_endless.c */
+/* Failures of nodes and evictions: what a run that gets nowhere is made of. */
+static inline uint64_t orr_engine__setbacks(const struct orr_run *run)
+{
+    return (uint64_t)run->outage_count + run->eviction_count + run->attempt_count;
+}
+/* Is there nothing since a job last came, ended or left that could keep the run from its end? So it
+ * is at nearly all instants. */
+static inline bool orr_engine__is_calm(const struct engine *engine)
+{
+    const struct engine_endless *endless = &engine->endless;
+    return orr_engine__setbacks(engine->run) == endless->setbacks &&
+           endless->vain + endless->resizes == 0;
+}
 /* A job came, ended or left: the run gets somewhere. */
-void orr_engine__moved_on(struct engine *engine);
-/* Have nodes failed and jobs been evicted so often since then that none of those that are left will
- * get to its end? */
+void orr_engine__begin_anew(struct engine *engine);
+static inline void orr_engine__moved_on(struct engine *engine)
+{
+    if (!orr_engine__is_calm(engine) || engine->endless.judged) {
+        orr_engine__begin_anew(engine);
+    }
+}
+/* Unless it is calm: have nodes failed and jobs been evicted so often since then that none of those
+ * that are left will get to its end? */
 bool orr_engine__is_stuck(struct engine *engine);
 /* engine_recur.c: did the situation come back so often that none of those that are left will get to
  * its end? */
@@ -162,11 +181,14 @@ void orr_engine__recur_forget(struct engine *engine);
 bool orr_engine__is_hopeless(struct engine *engine);
 /* ORR_SCENARIO: says what keeps it from ending. */
 enum orr_status orr_engine__refuse_endless(const struct engine *engine, struct orr_err *err);
-/* As a job starts, which would end then. */
+/* As a job starts again, which would end then. */
 void orr_engine__note_worn(struct engine *engine, uint32_t job, orr_ms end_ms);
 /* Some job was started as often as its state can count, or its attempts hold more GPU time than one
  * job's book has room for. */
-bool orr_engine__is_worn(const struct engine *engine);
+static inline bool orr_engine__is_worn(const struct engine *engine)
+{
+    return engine->worn_job != ORR_NONE;
+}
 enum orr_status orr_engine__refuse_worn(const struct engine *engine, struct orr_err *err);
 
 /* engine_jobs.c */

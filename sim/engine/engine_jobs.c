@@ -548,7 +548,9 @@ static void start(struct engine *engine, uint32_t job, orr_ms delay)
         end = orr_exec_finish_ms(engine->exec, job);
     }
     plan_finish(engine, job, end);
-    orr_engine__note_worn(engine, job, end);
+    if (engine->ledger->jobs[job].attempts > 1) {
+        orr_engine__note_worn(engine, job, end);
+    }
 }
 
 /* Jobs beside which others came or went have another rate from now on. */
@@ -640,8 +642,9 @@ static void take_suspension(struct engine *engine, const struct orr_txn_decision
 /* Some of its pods have a place, and others may want one. */
 static void want_rest(struct engine *engine, uint32_t job)
 {
-    if (engine->ledger->jobs[job].placed_tasks < shape_of(engine, job)->tasks) {
-        orr_engine__want_room(engine, job);
+    if (engine->pools != NULL &&
+        engine->ledger->jobs[job].placed_tasks < shape_of(engine, job)->tasks) {
+        orr_engine__pools_want(engine, job);
     }
 }
 
