@@ -449,10 +449,9 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
             engine->run->status = ORR_RUN_INTERRUPTED;
             return ORR_OK;
         }
-        orr_ms next = next_instant(engine);
-        while (next > engine->branch_ms && !engine->enough) {
-            orr_engine__branch(engine);
-            next = next_instant(engine); /* there may be something between */
+        orr_ms next;
+        while ((next = next_instant(engine)) > engine->branch_ms && !engine->enough) {
+            orr_engine__branch(engine); /* there may be something between */
         }
         if (engine->enough) {
             return ORR_OK;

@@ -321,7 +321,8 @@ static bool take_node(struct devices *devices, const struct orr_ledger *ledger,
     const struct orr_cluster *cluster = ledger->world.cluster;
     size_t first = (size_t)node * cluster->max_gpus;
     const struct orr_node_type *type = orr_cluster_type(cluster, placement->node);
-    const int64_t parts = orr_request_parts(request, type), all = orr_device_parts(type);
+    const int64_t all = orr_device_parts(type);
+    const int64_t parts = orr_request_shares(request) ? orr_request_parts(request, type) : all;
     if (parts < all && devices->shares == NULL) {
         devices->shares = orr_zalloc(devices->count, sizeof *devices->shares);
     }
