@@ -42,33 +42,21 @@ static int32_t victims_in(const struct orr_victim_search *search,
     return count;
 }
 
-static bool keeps(const struct orr_victim_search *search, const struct orr_victims *potential,
-                  uint32_t job)
+bool orr_victim__keeps_minimum(const struct orr_victim_search *search,
+                               const struct orr_victims *potential)
 {
     const struct orr_session *session = search->session;
-    if (!orr_victim__is_protected(session, search->action, search->job, job)) {
-        return true;
-    }
-    const struct orr_sjob *owner = &session->jobs[job];
-    for (uint32_t s = owner->first_set; s < owner->first_set + owner->set_count; s++) {
-        const int32_t lost = victims_in(search, potential, s);
+    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
+        const struct orr_stask *task = &session->tasks[orr_victim__nth_task(search, potential, i)];
+        if (!orr_victim__is_protected(session, search->action, search->job, task->job)) {
+            continue;
+        }
         /* Releasing tasks still count as used here, so this is what would be left. */
-        const int32_t used =
-            (int32_t)orr_jobview_count(session, orr_jobview_whole(job), s, ORR_STATES_ACTIVE_USED);
-        if (lost > 0 && used - lost < session->sets[s].min) {
+        const int32_t used = (int32_t)orr_jobview_count(session, orr_jobview_whole(task->job),
+                                                        task->set, ORR_STATES_ACTIVE_USED);
+        if (used - victims_in(search, potential, task->set) < session->sets[task->set].min) {
             return false;
         }
     }
     return true;
-}
-
-bool orr_victim__keeps_minimum(const struct orr_victim_search *search,
-                               const struct orr_victims *potential)
-{
-    bool kept = true;
-    for (uint32_t i = 0; i < orr_victim__count(search, potential) && kept; i++) {
-        const uint32_t task = orr_victim__nth_task(search, potential, i);
-        kept = keeps(search, potential, search->session->tasks[task].job);
-    }
-    return kept;
 }

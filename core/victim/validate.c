@@ -9,19 +9,14 @@
 
 /* --- reclaim: units --- */
 
-struct loss { /* a victim task, in the order in which victims are checked */
-    uint32_t task;
-    bool core; /* part of the gang */
-};
-
-struct queue_taken {
+struct unit { /* what is taken at once, or from a queue so far */
     int64_t amounts[ORR_SHARE_KINDS];
-    bool touched;
-    bool involved[ORR_SHARE_KINDS]; /* resources of the units */
+    bool any;
+    bool involved[ORR_SHARE_KINDS]; /* MIG instances are no GPUs here */
 };
 
-struct taken { /* what was taken so far */
-    struct queue_taken *queues;
+struct taken {                   /* what was taken so far */
+    struct unit *from;           /* by queue */
     bool asked[ORR_SHARE_KINDS]; /* resources of the request; MIG instances are no GPUs here */
 };
 
@@ -76,62 +71,56 @@ static const struct orr_loss_owners *rank_owners(const struct orr_victim_search 
 }
 
 /* By owner; within a pod set the potential victims as they came, then recorded ones. */
-static struct loss *list_losses(const struct orr_victim_search *search,
-                                const struct orr_victims *potential, uint32_t *count)
+static uint32_t *list_losses(const struct orr_victim_search *search,
+                             const struct orr_victims *potential)
 {
     const struct orr_session *session = search->session;
     const struct orr_loss_owners *owners = rank_owners(search, potential);
-    *count = orr_victim__count(search, potential);
-    struct loss *losses = orr_alloc(*count + (size_t)1, sizeof *losses);
+    const uint32_t count = orr_victim__count(search, potential);
+    uint32_t *losses = orr_alloc(count + (size_t)1, sizeof *losses);
     uint32_t *next = orr_zalloc(owners->count + (size_t)1, sizeof *next); /* by rank */
-    for (uint32_t i = 0; i < *count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const uint32_t task = orr_victim__nth_task(search, potential, i);
         next[owners->rank[session->tasks[task].set] + 1]++;
     }
     for (uint32_t rank = 0; rank < owners->count; rank++) {
         next[rank + 1] += next[rank];
     }
-    for (uint32_t i = 0; i < *count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const uint32_t task = orr_victim__nth_task(search, potential, i);
-        losses[next[owners->rank[session->tasks[task].set]]++].task = task;
+        losses[next[owners->rank[session->tasks[task].set]]++] = task;
     }
     orr_free(next);
-    for (uint32_t i = 0, nth = 0; i < *count; i++) {
-        const uint32_t set = session->tasks[losses[i].task].set;
-        nth = i > 0 && session->tasks[losses[i - 1].task].set == set ? nth + 1 : 0;
-        losses[i].core = (int32_t)nth < session->sets[set].min;
-    }
     return losses;
 }
 
 /* is_back: by task; NULL: as the statement holds it. */
-static bool is_lost(const struct orr_session *session, const struct loss *loss, const bool *is_back)
+static bool is_lost(const struct orr_session *session, uint32_t task, const bool *is_back)
 {
-    const uint8_t status = session->tasks[loss->task].live.status;
+    const uint8_t status = session->tasks[task].live.status;
     return !session->rules.allow_consolidating_reclaim ||
-           !(is_back != NULL ? is_back[loss->task]
-                             : orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED));
+           !(is_back != NULL ? is_back[task] : orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED));
 }
 
-static void add_loss(const struct orr_session *session, const struct loss *loss,
-                     int64_t unit[ORR_SHARE_KINDS], bool involved[ORR_SHARE_KINDS])
+static void add_loss(const struct orr_session *session, uint32_t index, struct unit *unit)
 {
-    const struct orr_stask *task = &session->tasks[loss->task];
+    const struct orr_stask *task = &session->tasks[index];
     const struct orr_ask *ask = orr_task_ask(session, task);
-    unit[ORR_SHARE_CPU] += ask->request.v[ORR_SLOT_CPU];
-    unit[ORR_SHARE_MEMORY] += ask->request.v[ORR_SLOT_MEMORY];
-    unit[ORR_SHARE_GPU] += task->live.quota_mgpu;
+    unit->any = true;
+    unit->amounts[ORR_SHARE_CPU] += ask->request.v[ORR_SLOT_CPU];
+    unit->amounts[ORR_SHARE_MEMORY] += ask->request.v[ORR_SLOT_MEMORY];
+    unit->amounts[ORR_SHARE_GPU] += task->live.quota_mgpu;
     for (unsigned kind = 0; kind < ORR_SHARE_GPU; kind++) {
-        involved[kind] = involved[kind] || unit[kind] > 0;
+        unit->involved[kind] = unit->amounts[kind] > 0;
     }
-    /* KAI looks at the GPU slot alone here: MIG instances do not involve GPUs. */
-    involved[ORR_SHARE_GPU] = involved[ORR_SHARE_GPU] || task->live.quota_mgpu - ask->mig_mgpu > 0;
+    unit->involved[ORR_SHARE_GPU] =
+        unit->involved[ORR_SHARE_GPU] || task->live.quota_mgpu - ask->mig_mgpu > 0;
 }
 
 static double remaining_of(const struct orr_victim_search *search, const struct taken *taken,
                            uint32_t queue, unsigned kind)
 {
-    return orr_share_units(kind, search->held[queue][kind] - taken->queues[queue].amounts[kind]);
+    return orr_share_units(kind, search->held[queue][kind] - taken->from[queue].amounts[kind]);
 }
 
 /* KAI reclaim, maintain fair share: the victim's queue is over what it may hold; or guarantee
@@ -160,61 +149,53 @@ static bool may_take(const struct orr_victim_search *search, const struct taken 
 }
 
 static bool take_unit(const struct orr_victim_search *search, struct taken *taken, uint32_t queue,
-                      const int64_t unit[ORR_SHARE_KINDS], const bool involved[ORR_SHARE_KINDS])
+                      const struct unit *unit)
 {
     if (!may_take(search, taken, queue)) {
         return false;
     }
     for (; queue != ORR_NONE; queue = search->session->shares[queue].parent) {
-        struct queue_taken *from = &taken->queues[queue];
-        from->touched = true;
+        struct unit *from = &taken->from[queue];
+        from->any = true;
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            from->amounts[kind] += unit[kind];
-            from->involved[kind] = from->involved[kind] || involved[kind];
+            from->amounts[kind] += unit->amounts[kind];
+            from->involved[kind] = from->involved[kind] || unit->involved[kind];
         }
     }
     return true;
 }
 
-/* One job's losses: elastic tasks one by one, then the core as one unit. */
+/* One job's losses: elastic tasks one by one, then the core as one unit, which is of each pod set
+ * the first so many that its gang needs. */
 static bool take_job(const struct orr_victim_search *search, struct taken *taken,
-                     const struct loss *losses, uint32_t count, const bool *is_back)
+                     const uint32_t *losses, uint32_t count, const bool *is_back)
 {
     const struct orr_session *session = search->session;
-    const uint32_t queue = session->jobs[session->tasks[losses[0].task].job].queue;
-    int64_t core[ORR_SHARE_KINDS] = {0};
-    bool core_involved[ORR_SHARE_KINDS] = {false};
-    bool has_core = false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!is_lost(session, &losses[i], is_back)) {
-            continue;
+    const uint32_t queue = session->jobs[session->tasks[losses[0]].job].queue;
+    struct unit core = {0};
+    for (uint32_t i = 0, nth = 0; i < count; i++) {
+        const uint32_t set = session->tasks[losses[i]].set;
+        struct unit elastic = {0};
+        nth = i > 0 && session->tasks[losses[i - 1]].set == set ? nth + 1 : 0;
+        if (is_lost(session, losses[i], is_back)) {
+            add_loss(session, losses[i], (int32_t)nth < session->sets[set].min ? &core : &elastic);
         }
-        if (losses[i].core) {
-            add_loss(session, &losses[i], core, core_involved);
-            has_core = true;
-            continue;
-        }
-        int64_t unit[ORR_SHARE_KINDS] = {0};
-        bool involved[ORR_SHARE_KINDS] = {false};
-        add_loss(session, &losses[i], unit, involved);
-        if (!take_unit(search, taken, queue, unit, involved)) {
+        if (elastic.any && !take_unit(search, taken, queue, &elastic)) {
             return false;
         }
     }
-    return !has_core || take_unit(search, taken, queue, core, core_involved);
+    return !core.any || take_unit(search, taken, queue, &core);
 }
 
 static bool take_all(const struct orr_victim_search *search, struct taken *taken,
                      const struct orr_victims *potential, const bool *is_back)
 {
-    const struct orr_session *session = search->session;
-    uint32_t count;
-    struct loss *losses = list_losses(search, potential, &count);
+    const struct orr_stask *tasks = search->session->tasks;
+    const uint32_t count = orr_victim__count(search, potential);
+    uint32_t *losses = list_losses(search, potential);
     bool allowed = true;
-    for (uint32_t i = 0, end; allowed && i < count; i = end) {
-        end = i + 1;
-        while (end < count &&
-               session->tasks[losses[end].task].job == session->tasks[losses[i].task].job) {
+    for (uint32_t i = 0, end = 0; allowed && i < count; i = end) {
+        while (end < count && tasks[losses[end]].job == tasks[losses[i]].job) {
             end++;
         }
         allowed = take_job(search, taken, losses + i, end - i, is_back);
@@ -243,13 +224,13 @@ static bool outgrows(const struct orr_victim_search *search, const struct taken 
 {
     const struct orr_session *session = search->session;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        if (!taken->queues[sibling].involved[kind] && !taken->asked[kind]) {
+        if (!taken->from[sibling].involved[kind] && !taken->asked[kind]) {
             continue;
         }
         const double fair = session->shares[queue].resource[kind].fair_share;
         const double fair_sibling = session->shares[sibling].resource[kind].fair_share;
         const double own =
-            saturation(orr_demand_on(search->held[queue][kind] - taken->queues[queue].amounts[kind],
+            saturation(orr_demand_on(search->held[queue][kind] - taken->from[queue].amounts[kind],
                                      &search->demand, kind),
                        fair);
         const double other = saturation(remaining_of(search, taken, sibling, kind), fair_sibling);
@@ -266,7 +247,7 @@ static bool stays_balanced(const struct orr_victim_search *search, const struct 
     const struct orr_sjob *job = &session->jobs[search->job];
     for (uint32_t q = job->queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (uint32_t s = 0; s < session->queue_count; s++) {
-            if (s != q && taken->queues[s].touched &&
+            if (s != q && taken->from[s].any &&
                 session->shares[s].parent == session->shares[q].parent &&
                 outgrows(search, taken, q, s)) {
                 return false;
@@ -296,21 +277,15 @@ static void list_asked(const struct orr_victim_search *search, bool asked[ORR_SH
     asked[ORR_SHARE_GPU] = asked[ORR_SHARE_GPU] || search->demand.gpus_by_memory > 0;
 }
 
-static struct taken open_taken(const struct orr_victim_search *search)
-{
-    struct taken taken = {.queues = orr_zalloc(search->session->queue_count, sizeof *taken.queues)};
-    list_asked(search, taken.asked);
-    return taken;
-}
-
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back,
                              bool units_alone)
 {
-    struct taken taken = open_taken(search);
+    struct taken taken = {.from = orr_zalloc(search->session->queue_count, sizeof *taken.from)};
+    list_asked(search, taken.asked);
     const bool allowed = take_all(search, &taken, potential, is_back) &&
                          (units_alone || stays_balanced(search, &taken));
-    orr_free(taken.queues);
+    orr_free(taken.from);
     return allowed;
 }
 
