@@ -19,38 +19,54 @@ void orr_victims_push(struct orr_victims *victims, const struct orr_victim *vict
 
 /* --- accumulating --- */
 
-/* The view without the taken tasks, or without the recorded ones; false if none is left. It lives
- * as long as the search. */
-static bool without(struct orr_victim_search *search, struct orr_jobview *view,
-                    const struct orr_task_list *taken)
+void orr_victim__forget_steps(struct orr_victim_search *search)
 {
-    const struct orr_sjob *job = &search->session->jobs[view->job];
-    bool *absent = orr_arena_take(&search->memory, job->task_count, sizeof *absent);
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < job->task_count; i++) {
-        absent[i] = view->absent != NULL && view->absent[i];
-        if (taken == NULL && search->is_recorded[job->first_task + i]) {
-            absent[i] = true;
-        }
-    }
-    for (uint32_t i = 0; taken != NULL && i < taken->count; i++) {
-        absent[taken->tasks[i] - job->first_task] = true;
-    }
-    for (uint32_t i = 0; i < job->task_count; i++) {
-        left += !absent[i];
-    }
-    view->absent = absent;
-    return left > 0;
+    orr_order_release(&search->popped.order);
+    search->popped.count = 0;
+}
+
+void orr_victim__release_steps(struct orr_victim_search *search)
+{
+    orr_order_release(&search->popped.order);
+    orr_task_list_release(&search->popped.last);
+    orr_free(search->popped.steps);
 }
 
 static bool any_recorded(const struct orr_victim_search *search, const struct orr_task_list *tasks)
 {
-    for (uint32_t i = 0; i < tasks->count && search->recorded.count > 0; i++) {
-        if (search->is_recorded[tasks->tasks[i]]) {
-            return true;
-        }
+    bool any = false;
+    for (uint32_t i = 0; i < tasks->count && !any; i++) {
+        any = search->is_recorded[tasks->tasks[i]];
     }
-    return false;
+    return any;
+}
+
+static bool is_listed(const struct orr_task_list *list, uint32_t task)
+{
+    uint32_t i = 0;
+    while (i < list->count && list->tasks[i] != task) {
+        i++;
+    }
+    return i < list->count;
+}
+
+/* What goes back of a job: all but the tasks that were taken, or NULL: all but the recorded ones.
+ * False: nothing does. It lives as long as the search. */
+static bool without(struct orr_victim_search *search, struct orr_jobview *view,
+                    const struct orr_task_list *taken)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[view->job];
+    bool *absent = orr_arena_take(&search->memory, job->task_count, sizeof *absent);
+    bool any = false;
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        const uint32_t task = job->first_task + i;
+        absent[i] = !orr_jobview_has(session, *view, task) ||
+                    (taken == NULL ? search->is_recorded[task] : is_listed(taken, task));
+        any = any || !absent[i];
+    }
+    view->absent = absent;
+    return any;
 }
 
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
@@ -69,8 +85,9 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
 
 /* All candidates, those first who are the first victims. What each holds is the same whenever
  * victims are accumulated from the beginning, but in v0.17, where not all is taken back. */
-static void build_order(struct orr_victim_search *search, struct orr_order *order)
+static void build_order(struct orr_victim_search *search)
 {
+    struct orr_order *order = &search->popped.order;
     orr_order_init(order, search->session, true, false);
     if (search->prepared == NULL || search->session->v017 != NULL) {
         search->prepared = orr_arena_take(&search->memory, search->candidate_count + (size_t)1,
@@ -88,9 +105,6 @@ static bool take_next(struct orr_victim_search *search, struct orr_order *order,
 {
     struct orr_jobview view;
     bool taken = false;
-    if (order->session == NULL) {
-        build_order(search, order);
-    }
     while (!taken && orr_order_pop(order, &view)) {
         bool elastic = orr_jobview_to_evict(search->session, view, tasks);
         if (search->session->v017 != NULL && view.absent == NULL) {
@@ -104,42 +118,32 @@ static bool take_next(struct orr_victim_search *search, struct orr_order *order,
     return taken;
 }
 
-/* While nothing is recorded, every probe takes the same victims in the same order, which are popped
- * once. False: there are no more. */
-static bool take_first(struct orr_victim_search *search)
+static bool pop_step(struct orr_victim_search *search)
 {
-    struct orr_victim_steps *first = &search->first;
-    if (search->steps == first->count) {
-        if (!take_next(search, &first->order, &search->popped)) {
-            return false;
-        }
-        for (uint32_t i = 0; i < search->popped.count; i++) {
-            orr_task_list_push(&first->tasks, search->popped.tasks[i]);
-        }
-        first->ends = ORR_ROOM_FOR_ONE(first->ends, first->count, first->capacity);
-        first->ends[first->count++] = first->tasks.count;
+    struct orr_victim_steps *popped = &search->popped;
+    if (popped->order.session == NULL) {
+        build_order(search);
     }
+    if (!take_next(search, &popped->order, &popped->last)) {
+        return false;
+    }
+    popped->steps = ORR_ROOM_FOR_ONE(popped->steps, popped->count, popped->capacity);
+    struct orr_task_list *step = &popped->steps[popped->count++];
+    *step = (struct orr_task_list){.count = popped->last.count};
+    step->tasks = orr_arena_take(&search->memory, step->count, sizeof *step->tasks);
+    memcpy(step->tasks, popped->last.tasks, step->count * sizeof *step->tasks);
     return true;
 }
 
-/* Of a step that was popped. */
-static struct orr_task_list tasks_of(const struct orr_victim_steps *steps, uint32_t nth)
+/* As long as the recorded victims are the same, every probe takes the same steps. */
+bool orr_victim__step(struct orr_victim_search *search)
 {
-    const uint32_t from = nth == 0 ? 0 : steps->ends[nth - 1];
-    return (struct orr_task_list){.tasks = steps->tasks.tasks + from,
-                                  .count = steps->ends[nth] - from};
-}
-
-bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order)
-{
-    const bool again = search->recorded.count > 0 || search->session->v017 != NULL;
-    if (!(again ? take_next(search, order, &search->popped) : take_first(search))) {
+    if (search->steps == search->popped.count && !pop_step(search)) {
         return false;
     }
-    const struct orr_task_list tasks =
-        again ? search->popped : tasks_of(&search->first, search->steps);
-    for (uint32_t i = 0; i < tasks.count; i++) {
-        orr_victim__accumulate(search, tasks.tasks[i]);
+    const struct orr_task_list *tasks = &search->popped.steps[search->steps];
+    for (uint32_t i = 0; i < tasks->count; i++) {
+        orr_victim__accumulate(search, tasks->tasks[i]);
     }
     search->steps++;
     return true;
@@ -293,36 +297,31 @@ static bool pass_topology_filter(struct orr_victim_search *search)
     return passes;
 }
 
-static bool some_victim_on(const struct orr_victim_search *search, const bool *allowed)
+/* Of feasible nodes and those of all victims. */
+static bool some_node_is(const struct orr_victim_search *search, const bool *allowed)
 {
-    const struct orr_victims *potential = &search->potential;
+    uint32_t *nodes = orr_alloc(search->session->node_count, sizeof *nodes);
+    const uint32_t count = orr_victim__list_nodes(search, &search->potential, nodes);
     bool found = false;
-    for (uint32_t i = 0; i < orr_victim__count(search, potential) && !found; i++) {
-        const uint32_t task = orr_victim__nth_task(search, potential, i);
-        const uint32_t node = search->session->tasks[task].live.node;
-        found = node != ORR_NONE && allowed[node];
+    for (uint32_t n = 0; n < count && !found; n++) {
+        found = allowed[nodes[n]];
     }
+    orr_free(nodes);
     return found;
 }
 
-/* Filter of affinity: each pending task with node affinity needs an allowed node among the feasible
- * ones and those of recorded and potential victims. */
+/* Filter of affinity: each pending task with node affinity needs an allowed node. */
 static bool pass_affinity_filter(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
+    uint32_t passed = ORR_NONE;
     for (uint32_t i = 0; i < search->k && session->rules.predicates; i++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
-        if (ask->affinity == ORR_NONE) {
-            continue;
-        }
-        const bool *allowed = session->filters[ask->affinity];
-        bool found = some_victim_on(search, allowed);
-        for (uint32_t n = 0; n < session->node_count && !found; n++) {
-            found = search->feasible[n] && allowed[n];
-        }
-        if (!found) {
+        if (ask->affinity != ORR_NONE && ask->affinity != passed &&
+            !some_node_is(search, session->filters[ask->affinity])) {
             return false;
         }
+        passed = ask->affinity;
     }
     return true;
 }

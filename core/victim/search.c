@@ -39,16 +39,11 @@ static void release_search(struct orr_victim_search *search)
 {
     orr_free(search->chosen.items);
     orr_free(search->picked);
-    orr_task_list_release(&search->tasks);
     orr_free(search->candidates);
-    orr_order_release(&search->first.order);
-    orr_task_list_release(&search->first.tasks);
-    orr_free(search->first.ends);
-    orr_task_list_release(&search->popped);
     orr_free(search->recorded.items);
-    orr_free(search->next.items);
-    orr_task_list_release(&search->actual_victims);
     orr_free(search->potential.items);
+    orr_task_list_release(&search->tasks);
+    orr_victim__release_steps(search);
     orr_arena_release(&search->arena);
     orr_refute__release(search);
 }
@@ -116,8 +111,9 @@ void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k)
     make_view(search, k);
     orr_refute__start_probe(search);
     orr_victim__start_capacities(search);
-    if (search->session->v017 != NULL) {
+    if (search->session->v017 != NULL) { /* where not all is taken back that was tried */
         orr_victim__start_capacities_v017(search);
+        orr_victim__forget_steps(search);
     }
     search->potential.count = 0;
     search->steps = 0;
@@ -125,9 +121,8 @@ void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k)
 
 static bool probe(struct orr_victim_search *search, uint32_t k)
 {
-    struct orr_order order = {0};
-    orr_victim__start_probe(search, k);
     bool solved = false;
+    orr_victim__start_probe(search, k);
     do {
         const bool passes = orr_victim__passes_filters(search);
         if (!passes) {
@@ -136,119 +131,124 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
         }
         solved = passes && orr_victim__try_state(search);
     } while (!solved && !search->budget_spent && !search->generator_budget_spent &&
-             orr_victim__step(search, &order));
-    orr_order_release(&order);
+             orr_victim__step(search));
     return solved;
 }
 
 /* --- what a success leaves for the next probe --- */
 
-static bool lost_place(uint8_t status)
-{
-    return status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED;
-}
-
-/* By group, from 1: its number among those with a task that lost its place; 0: none did. */
-static void number_groups(const struct orr_session *session, const struct orr_victims *all,
-                          uint32_t *numbers)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < all->count; i++) {
-        uint32_t *number = &numbers[all->items[i].group];
-        if (*number == 0 && lost_place(session->tasks[all->items[i].task].live.status)) {
-            *number = ++count;
-        }
-    }
-}
-
-void orr_victim__stage_recorded(struct orr_victim_search *search,
-                                const struct orr_victims *potential)
-{
-    const struct orr_session *session = search->session;
-    const uint32_t groups = search->recorded_groups + session->job_count + search->steps + 1;
-    uint32_t *numbers = orr_zalloc(groups, sizeof *numbers);
-    struct orr_victims all = {0};
-    for (uint32_t i = 0; i < search->recorded.count; i++) {
-        orr_victims_push(&all, &search->recorded.items[i]);
-    }
-    for (uint32_t i = 0; i < potential->count; i++) {
-        struct orr_victim victim = potential->items[i];
-        victim.group += search->recorded_groups;
-        orr_victims_push(&all, &victim);
-    }
-    (session->v017 != NULL ? orr_victim__number_groups_v017 : number_groups)(session, &all,
-                                                                             numbers);
-    search->next.count = 0;
-    search->actual_victims.count = 0;
-    for (uint32_t i = 0; i < all.count; i++) {
-        struct orr_victim victim = all.items[i];
-        if (numbers[victim.group] > 0) {
-            victim.group = numbers[victim.group] - 1;
-            orr_victims_push(&search->next, &victim);
-        }
-        if (lost_place(session->v017 != NULL ? orr_victim__status_v017(session, &all, i)
-                                             : session->tasks[victim.task].live.status)) {
-            orr_task_list_push(&search->actual_victims, victim.task);
-        }
-    }
-    orr_free(all.items);
-    orr_free(numbers);
-}
-
-static int by_group(const void *a, const void *b, void *context)
-{
-    (void)context;
-    const uint32_t l = ((const struct orr_victim *)a)->group;
-    const uint32_t r = ((const struct orr_victim *)b)->group;
-    return (l > r) - (l < r);
-}
-
-/* Where tasks of several jobs are named alike, their jobs tell them apart. */
-static int by_uid(const void *a, const void *b, void *context)
-{
-    const struct orr_session *session = context;
-    const struct orr_stask *l = &session->tasks[((const struct orr_victim *)a)->task];
-    const struct orr_stask *r = &session->tasks[((const struct orr_victim *)b)->task];
-    const int order = strcmp(l->name, r->name);
-    return order != 0 ? order : strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
-}
-
 static void forget_recorded(struct orr_victim_search *search)
 {
+    if (search->recorded.count > 0) { /* steps were popped without them */
+        orr_victim__forget_steps(search);
+    }
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         search->is_recorded[search->recorded.items[i].task] = false;
     }
-    search->recorded.count = 0;
+    search->recorded.count = search->recorded_groups = 0;
     memcpy(search->feasible, search->base_feasible,
            search->session->node_count * sizeof *search->feasible);
 }
 
-/* Behind the rollback of a success: its victims become the recorded ones, and the nodes that these
- * are on now are feasible. */
-static void promote_next(struct orr_victim_search *search)
+/* Victims of the scenario that succeeded, first the recorded ones, their groups numbered apart. */
+static struct orr_victims list_all(const struct orr_victim_search *search)
+{
+    struct orr_victims all = {0};
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        orr_victims_push(&all, &search->recorded.items[i]);
+    }
+    for (uint32_t i = 0; i < search->chosen.count; i++) {
+        struct orr_victim victim = search->chosen.items[i];
+        victim.group += search->recorded_groups;
+        orr_victims_push(&all, &victim);
+    }
+    return all;
+}
+
+static uint8_t status_of(const struct orr_session *session, const struct orr_victims *all,
+                         uint32_t at)
+{
+    return session->v017 != NULL ? orr_victim__status_v017(session, all, at)
+                                 : session->tasks[all->items[at].task].live.status;
+}
+
+/* Of some group that is recorded already. */
+static bool is_covered(const struct orr_victims *all, const uint32_t *numbers, uint32_t task)
+{
+    bool covered = false;
+    for (uint32_t i = 0; i < all->count && !covered; i++) {
+        covered = all->items[i].task == task && numbers[all->items[i].group] > 0;
+    }
+    return covered;
+}
+
+/* A task that lost its place brings the group it was first listed in; v0.17 lists some twice, whose
+ * second group a task may bring that is in no other. By group, from 1: its number; 0: all its tasks
+ * have their places. Returns how many are numbered. */
+static uint32_t number_groups(const struct orr_session *session, const struct orr_victims *all,
+                              uint32_t *numbers)
+{
+    static const enum orr_task_status lost[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
+    uint32_t count = 0;
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < all->count; i++) {
+            const struct orr_victim *victim = &all->items[i];
+            if (status_of(session, all, i) == (uint8_t)lost[l] &&
+                !is_covered(all, numbers, victim->task)) {
+                numbers[victim->group] = ++count;
+            }
+        }
+    }
+    return count;
+}
+
+/* By UID, which is the name. Where tasks of several jobs are named alike, their jobs tell them
+ * apart. v0.17 keeps recorded victims in the order of their groups. */
+static int by_uid(const void *a, const void *b, void *context)
+{
+    const struct orr_session *session = context;
+    const struct orr_victim *l = a;
+    const struct orr_victim *r = b;
+    if (session->v017 != NULL) {
+        return (l->group > r->group) - (l->group < r->group);
+    }
+    const int order = strcmp(session->tasks[l->task].name, session->tasks[r->task].name);
+    return order != 0 ? order : strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
+}
+
+/* Takes a success back. Its victims' groups are recorded, those of which some task lost its place,
+ * and the nodes that these tasks are on now are feasible. */
+static void record_victims(struct orr_victim_search *search, uint32_t checkpoint)
 {
     struct orr_session *session = search->session;
+    struct orr_victims all = list_all(search);
+    struct orr_task_list lost = {0};
+    uint32_t *numbers = orr_zalloc(
+        search->recorded_groups + session->job_count + search->steps + (size_t)1, sizeof *numbers);
     forget_recorded(search);
-    const struct orr_victims old = search->recorded;
-    search->recorded = search->next;
-    search->next = old;
-    for (uint32_t i = 0; i < search->actual_victims.count; i++) {
-        search->feasible[session->tasks[search->actual_victims.tasks[i]].live.node] = true;
+    search->recorded_groups = number_groups(session, &all, numbers);
+    for (uint32_t i = 0; i < all.count; i++) {
+        struct orr_victim victim = all.items[i];
+        const uint8_t status = status_of(session, &all, i);
+        if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
+            orr_task_list_push(&lost, victim.task);
+        }
+        if (numbers[victim.group] > 0) {
+            victim.group = numbers[victim.group] - 1;
+            orr_victims_push(&search->recorded, &victim);
+            search->is_recorded[victim.task] = true;
+        }
     }
-    if (search->is_recorded == NULL) {
-        search->is_recorded =
-            orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
+    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items, by_uid,
+             session);
+    orr_victim__forget_steps(search);
+    orr_session_rollback(session, checkpoint);
+    for (uint32_t i = 0; i < lost.count; i++) {
+        search->feasible[session->tasks[lost.tasks[i]].live.node] = true;
     }
-    search->recorded_groups = 0;
-    for (uint32_t i = 0; i < search->recorded.count; i++) {
-        const struct orr_victim *victim = &search->recorded.items[i];
-        search->recorded_groups =
-            victim->group < search->recorded_groups ? search->recorded_groups : victim->group + 1;
-        search->is_recorded[victim->task] = true;
-    }
-    /* v0.17 keeps the recorded victims in the order of their groups. */
-    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
-             session->v017 != NULL ? by_group : by_uid, session);
+    orr_task_list_release(&lost);
+    orr_free(all.items);
+    orr_free(numbers);
 }
 
 /* How far a search gets is the furthest that a generator gets with all tasks or, where it cannot
@@ -263,8 +263,7 @@ static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, ui
     if (!solved) {
         return false;
     }
-    orr_session_rollback(search->session, checkpoint);
-    promote_next(search);
+    record_victims(search, checkpoint);
     return true;
 }
 
@@ -275,26 +274,16 @@ static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkp
     const uint32_t all = search->tasks.count;
     uint32_t good = 0;
     uint32_t bad = all + 1;
-    for (uint32_t k = 1;; k = 2 * k < all ? 2 * k : all) {
-        if (!probe_and_take_back(search, k, checkpoint)) {
+    for (uint32_t k = 1; bad - good > 1;) {
+        if (probe_and_take_back(search, k, checkpoint)) {
+            good = k;
+        } else {
             bad = k;
-            break;
         }
-        good = k;
-        if (k == all) {
-            return all;
-        }
-        if (k == 1 && orr_refute__gang(search)) {
+        if (k == 1 && good < all && good > 0 && orr_refute__gang(search)) {
             return 0;
         }
-    }
-    while (good > 0 && bad - good > 1) {
-        const uint32_t middle = good + (bad - good) / 2;
-        if (probe_and_take_back(search, middle, checkpoint)) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
+        k = bad <= all ? good + (bad - good) / 2 : 2 * k < all ? 2 * k : all;
     }
     return good;
 }
@@ -310,7 +299,6 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         search->tried_by_generator = 0;
         search->generator_budget_spent = false;
         forget_recorded(search);
-        search->recorded_groups = 0;
         if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
             continue;
         }
@@ -340,6 +328,8 @@ static void prepare_search(struct orr_victim_search *search)
     snapshot_queues(search);
     orr_victim__open_capacities(search);
     forget_recorded(search); /* feasible are nodes that are so without victims */
+    search->is_recorded =
+        orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
     search->owners = orr_arena_alloc(&search->memory, 1, sizeof *search->owners);
     search->owners->rank =
         orr_arena_take(&search->memory, session->set_count, sizeof *search->owners->rank);

@@ -25,21 +25,23 @@ static bool evict_all(struct orr_victim_search *search, const struct orr_victims
     return evicted;
 }
 
-/* Feasible nodes and those of the victims. */
-static uint32_t list_nodes(const struct orr_victim_search *search,
-                           const struct orr_victims *potential, uint32_t *nodes)
+uint32_t orr_victim__list_nodes(const struct orr_victim_search *search,
+                                const struct orr_victims *potential, uint32_t *nodes)
 {
     const struct orr_session *session = search->session;
     uint32_t count = 0;
     bool *open = orr_alloc(session->node_count, sizeof *open);
     memcpy(open, search->feasible, session->node_count * sizeof *open);
     for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
-        open[session->tasks[orr_victim__nth_task(search, potential, i)].live.node] = true;
+        const uint32_t task = orr_victim__nth_task(search, potential, i);
+        const uint32_t node = session->tasks[task].live.node;
+        if (node != ORR_NONE) {
+            open[node] = true;
+        }
     }
     for (uint32_t n = 0; n < session->node_count; n++) {
-        if (open[n]) {
-            nodes[count++] = n;
-        }
+        nodes[count] = n;
+        count += open[n];
     }
     orr_free(open);
     return count;
@@ -144,8 +146,9 @@ void orr_victim__report(const struct orr_victim_search *search, const struct orr
     orr_free(jobs);
 }
 
-bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential)
+bool orr_victim__simulate(struct orr_victim_search *search)
 {
+    const struct orr_victims *potential = &search->chosen;
     struct orr_session *session = search->session;
     if (orr_victim__count(search, potential) == 0 || !all_on_nodes(search, potential)) {
         return false;
@@ -153,7 +156,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     session->scenarios_of[search->action]++;
     uint32_t *nodes = orr_alloc(session->node_count, sizeof *nodes);
     const struct orr_node_list list = {.nodes = nodes,
-                                       .count = list_nodes(search, potential, nodes)};
+                                       .count = orr_victim__list_nodes(search, potential, nodes)};
     orr_victim__list_waiting(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
     /* In this order evictions are listed; the copies of v0.17 (D2) need KAI's own. */
@@ -168,9 +171,7 @@ bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_vic
     const enum orr_outcome outcome = refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED;
     orr_victim__raise_outcome(search, outcome);
     orr_victim__report(search, potential, solved ? ORR_OUTCOME_SOLVED : outcome);
-    if (solved) {
-        orr_victim__stage_recorded(search, potential);
-    } else {
+    if (!solved) {
         orr_session_rollback(session, checkpoint);
     }
     orr_free(nodes);

@@ -18,17 +18,6 @@ void orr_victim__list_again_v017(struct orr_victim_search *search)
     }
 }
 
-/* Of some group that is recorded already. */
-static bool is_covered(const struct orr_victims *all, const uint32_t *numbers, uint32_t task)
-{
-    for (uint32_t i = 0; i < all->count; i++) {
-        if (all->items[i].task == task && numbers[all->items[i].group] > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
                                 uint32_t at)
 {
@@ -37,22 +26,4 @@ uint8_t orr_victim__status_v017(const struct orr_session *session, const struct 
         before += all->items[i].task == all->items[at].task;
     }
     return orr_v017_status_of(session, all->items[at].task, before);
-}
-
-/* A task that lost its place brings the group it was first listed in, unless a group that is
- * recorded holds it; so one that was listed twice may be recorded twice. */
-void orr_victim__number_groups_v017(const struct orr_session *session,
-                                    const struct orr_victims *all, uint32_t *numbers)
-{
-    uint32_t count = 0;
-    static const enum orr_task_status order[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
-    for (int o = 0; o < 2; o++) {
-        for (uint32_t i = 0; i < all->count; i++) {
-            const struct orr_victim *victim = &all->items[i];
-            if (orr_victim__status_v017(session, all, i) == (uint8_t)order[o] &&
-                !is_covered(all, numbers, victim->task)) {
-                numbers[victim->group] = ++count;
-            }
-        }
-    }
 }

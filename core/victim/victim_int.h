@@ -78,8 +78,7 @@ struct orr_loss_owners { /* validate.c: of what is lost */
 
 struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they were popped */
     struct orr_order order;
-    struct orr_task_list tasks;
-    uint32_t *ends; /* by step: one past its last task */
+    struct orr_task_list *steps, last; /* the tasks of each; of the last one */
     uint32_t count, capacity;
 };
 
@@ -95,8 +94,7 @@ struct orr_victim_search {
     uint32_t candidate_count;
     struct orr_order_entry *prepared; /* the candidates in their order; NULL until it is asked */
     uint32_t prepared_count;
-    struct orr_victim_steps first;    /* of probes without recorded victims */
-    struct orr_task_list popped;      /* the tasks of the step that was popped last */
+    struct orr_victim_steps popped;   /* with the recorded victims of the probe */
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
@@ -116,12 +114,10 @@ struct orr_victim_search {
     enum orr_generator generator;
     struct orr_victims recorded; /* carried from probe to probe; group numbers are dense */
     uint32_t recorded_groups;
-    bool *is_recorded; /* by task; NULL until any was */
+    bool *is_recorded; /* by task */
     bool *feasible;    /* by node: base and where recorded victims are now */
 
-    struct orr_victims next;             /* recorded for the next probe, should this one succeed */
-    uint8_t outcome;                     /* enum orr_outcome: how far the best scenario got */
-    struct orr_task_list actual_victims; /* victims that stayed evicted or were moved */
+    uint8_t outcome; /* enum orr_outcome: how far the best scenario got */
 
     struct orr_arena arena; /* of the probe */
     uint32_t k;
@@ -177,19 +173,19 @@ bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t
 int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b);
 
 /* accumulate.c: growing the set of victims, and which sets are worth a simulation. */
-struct orr_order;
 /* One more of the step's potential victims. */
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
-/* order: of possible victims, for a probe with recorded ones; all 0 before its first step. */
-bool orr_victim__step(struct orr_victim_search *search, struct orr_order *order);
+/* The next step's potential victims are added; false: there are no more. */
+bool orr_victim__step(struct orr_victim_search *search);
+/* Steps are popped anew from now on; and at the end of the search. */
+void orr_victim__forget_steps(struct orr_victim_search *search);
+void orr_victim__release_steps(struct orr_victim_search *search);
 bool orr_victim__passes_filters(struct orr_victim_search *search);
-/* v017_twice.c, D2: lists the recorded victims of the jobs that the scenario takes in again; and
- * numbers the groups of victims that are recorded. */
+/* v017_twice.c, D2: of a victim that may be listed twice; and lists the recorded victims of the
+ * jobs that the scenario takes in again. */
 uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
                                 uint32_t at);
 void orr_victim__list_again_v017(struct orr_victim_search *search);
-void orr_victim__number_groups_v017(const struct orr_session *session,
-                                    const struct orr_victims *all, uint32_t *numbers);
 
 /* v017_filter.c: with each probe; and for each state of a multi-node gang, which in v0.17 finds the
  * books as failed scenarios left them (D4). */
@@ -213,16 +209,15 @@ int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t tas
 /* windows.c: the scenarios of one state; true as soon as one is solved. */
 bool orr_victim__try_state(struct orr_victim_search *search);
 
-/* simulate.c: evicts, replays, validates. On success the statement holds the result. The groups of
- * `potential` say which of them belong together. */
-bool orr_victim__simulate(struct orr_victim_search *search, const struct orr_victims *potential);
+/* simulate.c: evicts, replays, validates the chosen and recorded victims. On success the statement
+ * holds the result. */
+bool orr_victim__simulate(struct orr_victim_search *search);
+/* Feasible nodes and those of the victims; `nodes` has room for all. */
+uint32_t orr_victim__list_nodes(const struct orr_victim_search *search,
+                                const struct orr_victims *potential, uint32_t *nodes);
 
 /* search.c: the preemptor's first k tasks, no potential victims. */
 void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k);
-/* search.c: what a success, still in the statement, leaves for the next probe. */
-void orr_victim__stage_recorded(struct orr_victim_search *search,
-                                const struct orr_victims *potential);
-
 bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue);
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
 /* Whether what happened to the victims is allowed. */

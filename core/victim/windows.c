@@ -7,15 +7,14 @@
 /* --- scenarios that failed --- */
 
 /* Of the tasks that are tried and of all victims, whatever their order; never 0. */
-static uint64_t fingerprint_of(const struct orr_victim_search *search,
-                               const struct orr_victims *potential)
+static uint64_t fingerprint_of(const struct orr_victim_search *search)
 {
     uint64_t sum = orr_scatter(0x200000000u + search->k);
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         sum += orr_scatter(0x100000000u + search->recorded.items[i].task);
     }
-    for (uint32_t i = 0; i < potential->count; i++) {
-        sum += orr_scatter(0x300000000u + potential->items[i].task);
+    for (uint32_t i = 0; i < search->chosen.count; i++) {
+        sum += orr_scatter(0x300000000u + search->chosen.items[i].task);
     }
     return sum == 0 ? 1 : sum;
 }
@@ -66,17 +65,17 @@ static bool afford(struct orr_victim_search *search)
     return true;
 }
 
-static bool try_scenario(struct orr_victim_search *search, const struct orr_victims *potential)
+static bool try_scenario(struct orr_victim_search *search)
 {
     if (2 * (search->failed_count + 1) > search->failed_slots) {
         grow_failed(search);
     }
-    const uint64_t fingerprint = fingerprint_of(search, potential);
+    const uint64_t fingerprint = fingerprint_of(search);
     uint64_t *slot = failed_slot(search, fingerprint);
     if (*slot == fingerprint || !afford(search)) {
         return false;
     }
-    if (!orr_refute__scenario(search, potential) && orr_victim__simulate(search, potential)) {
+    if (!orr_refute__scenario(search, &search->chosen) && orr_victim__simulate(search)) {
         orr_refute__scenario_solved(search);
         return true;
     }
@@ -114,7 +113,7 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
             orr_victims_push(&search->chosen, &potential->items[i]);
         }
     }
-    return try_scenario(search, &search->chosen);
+    return try_scenario(search);
 }
 
 /* --- node-local greedy: the victims of a job are a group --- */
@@ -145,7 +144,7 @@ static bool try_node_local(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     if (search->potential.count == 0) {
-        return search->recorded.count > 0 && try_scenario(search, &search->potential);
+        return search->recorded.count > 0 && try_scenario(search);
     }
     const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
     const struct orr_sjob *job = &session->jobs[last->job];
@@ -184,7 +183,7 @@ static bool try_multi_node(struct orr_victim_search *search)
 {
     struct orr_capacities *c = &search->capacities;
     if (search->potential.count == 0) {
-        return try_scenario(search, &search->potential);
+        return try_scenario(search);
     }
     if (search->session->v017 != NULL) {
         orr_victim__measure_again_v017(search);
@@ -205,6 +204,7 @@ static bool try_multi_node(struct orr_victim_search *search)
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
+    search->chosen.count = 0;
     return search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
                                                       : try_multi_node(search);
 }
