@@ -77,8 +77,7 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
                                 .group = node_local ? of->job : search->steps,
                                 .node = of->live.node,
                                 .job = of->job};
-    victim.before =
-        orr_victim__add_capacity(search, &victim, orr_victim__freed(search->session, task));
+    orr_victim__add_capacity(search, &victim);
     orr_victims_push(&search->potential, &victim);
     orr_refute__victim_added(search);
 }
@@ -192,13 +191,14 @@ static double amount(const struct orr_session *session, int64_t mgpu)
 /* By node; to be freed. */
 static double *list_capacities(const struct orr_victim_search *search)
 {
+    const struct orr_capacities *c = &search->capacities;
     const uint32_t count = search->session->node_count;
-    if (search->session->v017 != NULL) {
-        return orr_victim__list_capacities_v017(search);
-    }
     double *capacities = orr_alloc(count + (size_t)1, sizeof *capacities);
     for (uint32_t n = 0; n < count; n++) {
-        capacities[n] = (double)search->capacities.with[n];
+        capacities[n] = c->at_probe != NULL ? c->at_probe[n] : (double)c->with[n];
+    }
+    if (c->at_probe != NULL) {
+        orr_victim__add_freed_v017(search, capacities);
     }
     return capacities;
 }

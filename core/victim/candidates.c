@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include <orrery/base/sort.h>
 #include <orrery/core/defects.h>
 
 /* --- leveled queues --- */
@@ -55,7 +54,7 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
                                                                              : over_share;
 }
 
-bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
+static bool is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
 {
     const struct orr_session *session = search->session;
     const uint32_t own = session->jobs[search->job].queue;
@@ -73,10 +72,8 @@ bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t i
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[index];
-    if (index == search->job || !job->preemptible || job->invalid) {
-        return false;
-    }
-    if (session->v017 != NULL && orr_v017_active(session, index) == 0) {
+    if (index == search->job || !job->preemptible ||
+        (session->v017 != NULL && orr_v017_active(session, index) == 0)) {
         return false;
     }
     const struct orr_session_hooks *hooks = session->hooks;
@@ -107,36 +104,28 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
     return strcmp(l->name, r->name);
 }
 
-static int by_age(const void *a, const void *b, void *context)
-{
-    return orr_victim__compare_age(context, ((const struct orr_jobview *)a)->job,
-                                   ((const struct orr_jobview *)b)->job);
-}
-
 /* In order of age. Most of the others are younger than all of those kept, which one look each
  * tells; sorting all of them costs a few percent where many jobs run. */
-static void keep_oldest(struct orr_victim_search *search, uint32_t count)
+static void keep_oldest(struct orr_victim_search *search, uint32_t most)
 {
     struct orr_jobview *kept = search->candidates;
-    orr_sort(kept, count, sizeof *kept, by_age, search->session);
-    for (uint32_t i = count; i < search->candidate_count; i++) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < search->candidate_count; i++) {
         const struct orr_jobview one = kept[i];
         uint32_t at = count;
-        while (at > 0 && by_age(&one, &kept[at - 1], search->session) < 0) {
-            at--;
+        for (; at > 0 && orr_victim__compare_age(search->session, one.job, kept[at - 1].job) < 0;
+             at--) {
+            kept[at] = kept[at - 1];
         }
-        if (at < count) {
-            memmove(&kept[at + 1], &kept[at], (count - at - 1) * sizeof *kept);
-            kept[at] = one;
-        }
+        kept[at] = one;
+        count += count < most;
     }
     search->candidate_count = count;
 }
 
 bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue)
 {
-    return search->session->queues[queue].active_count > 0 &&
-           orr_victim__is_candidate_queue(search, queue);
+    return search->session->queues[queue].active_count > 0 && is_candidate_queue(search, queue);
 }
 
 void orr_victim__list_queues(struct orr_victim_search *search)

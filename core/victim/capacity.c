@@ -125,15 +125,15 @@ static void move_in_line(struct orr_capacities *c, uint32_t node)
     put(c, node, at);
 }
 
-uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim,
-                                  int64_t gpus_mgpu)
+void orr_victim__add_capacity(struct orr_victim_search *search, struct orr_victim *victim)
 {
     struct orr_capacities *c = &search->capacities;
     const uint32_t node = victim->node;
+    victim->before = ORR_NONE;
     if (node == ORR_NONE) {
-        return ORR_NONE;
+        return;
     }
-    const uint32_t before = c->since[node] == 0 ? ORR_NONE : c->last_on[node];
+    victim->before = orr_capacities_last_on(c, node);
     c->was = orr_capacities_nth(c, node);
     c->able -= c->since[node] != 0 && c->with[node] >= c->smallest;
     c->last_on[node] = search->potential.count;
@@ -143,14 +143,13 @@ uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct
         c->bearing[c->bearing_count++] = node;
         c->since[node] = c->bearing_count;
     }
-    give_back(c, node, gpus_mgpu);
+    give_back(c, node, orr_victim__freed(search->session, victim->task));
     c->able += c->with[node] >= c->smallest;
     if (search->generator == ORR_NODE_LOCAL_GREEDY) {
-        return before; /* which takes one node at a time, in whatever order they are */
+        return; /* which takes one node at a time, in whatever order they are */
     }
     move_in_line(c, node);
     const uint32_t is = orr_capacities_nth(c, node);
     const uint32_t least = c->was < is ? c->was : is;
     c->same = least < c->same ? least : c->same;
-    return before;
 }

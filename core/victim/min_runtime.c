@@ -31,30 +31,28 @@ bool orr_victim__is_protected(const struct orr_session *session, enum orr_action
 }
 
 /* Victims in one pod set, spared ones included. */
-static int32_t victims_in(const struct orr_victim_search *search,
-                          const struct orr_victims *potential, uint32_t set)
+static int32_t victims_in(const struct orr_victim_search *search, uint32_t set)
 {
     int32_t count = 0;
-    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
-        const uint32_t task = orr_victim__nth_task(search, potential, i);
-        count += search->session->tasks[task].set == set;
+    for (uint32_t i = 0; i < search->scenario.count; i++) {
+        count += search->session->tasks[search->scenario.items[i].task].set == set;
     }
     return count;
 }
 
-bool orr_victim__keeps_minimum(const struct orr_victim_search *search,
-                               const struct orr_victims *potential)
+bool orr_victim__keeps_minimum(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
-        const struct orr_stask *task = &session->tasks[orr_victim__nth_task(search, potential, i)];
-        if (!orr_victim__is_protected(session, search->action, search->job, task->job)) {
+    for (uint32_t i = 0; i < search->scenario.count; i++) {
+        const uint32_t job = search->scenario.items[i].job;
+        const uint32_t set = session->tasks[search->scenario.items[i].task].set;
+        if (!orr_victim__is_protected(session, search->action, search->job, job)) {
             continue;
         }
         /* Releasing tasks still count as used here, so this is what would be left. */
-        const int32_t used = (int32_t)orr_jobview_count(session, orr_jobview_whole(task->job),
-                                                        task->set, ORR_STATES_ACTIVE_USED);
-        if (used - victims_in(search, potential, task->set) < session->sets[task->set].min) {
+        const int32_t used = (int32_t)orr_jobview_count(session, orr_jobview_whole(job), set,
+                                                        ORR_STATES_ACTIVE_USED);
+        if (used - victims_in(search, set) < session->sets[set].min) {
             return false;
         }
     }

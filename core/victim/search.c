@@ -41,10 +41,10 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->picked);
     orr_free(search->candidates);
     orr_free(search->recorded.items);
+    orr_free(search->scenario.items);
     orr_free(search->potential.items);
     orr_task_list_release(&search->tasks);
     orr_victim__release_steps(search);
-    orr_arena_release(&search->arena);
     orr_refute__release(search);
 }
 
@@ -79,35 +79,27 @@ static void make_view(struct orr_victim_search *search, uint32_t k)
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
+    const struct orr_task_list probed = {.tasks = search->tasks.tasks, .count = k};
+    bool *absent = orr_arena_take(&search->memory, job->task_count, sizeof *absent);
+    int32_t *mins = orr_arena_take(&search->memory, job->set_count, sizeof *mins);
     for (uint32_t i = 0; i < job->task_count; i++) {
-        search->absent[i] = !orr_status_in(session->tasks[job->first_task + i].live.status,
-                                           ORR_STATES_ACTIVE_ALLOCATED);
+        absent[i] = !orr_status_in(session->tasks[job->first_task + i].live.status,
+                                   ORR_STATES_ACTIVE_ALLOCATED);
     }
     for (uint32_t i = 0; i < k; i++) {
-        search->absent[search->tasks.tasks[i] - job->first_task] = false;
+        absent[probed.tasks[i] - job->first_task] = false;
     }
     search->k = k;
-    search->view =
-        (struct orr_jobview){.job = search->job, .absent = search->absent, .mins = search->mins};
+    search->view = (struct orr_jobview){.job = search->job, .absent = absent, .mins = mins};
     for (uint32_t i = 0; i < job->set_count; i++) {
         const struct orr_sset *set = &session->sets[job->first_set + i];
-        search->mins[i] = clone_min(set, filled_members(search, job->first_set + i));
+        mins[i] = clone_min(set, filled_members(search, job->first_set + i));
     }
-    struct orr_task_list probed = {.tasks = search->tasks.tasks, .count = k};
     search->demand = orr_session_demand(session, &probed, session->min_gpu_memory_mib);
-}
-
-static void make_first_view(struct orr_victim_search *search)
-{
-    const struct orr_sjob *job = &search->session->jobs[search->job];
-    search->absent = orr_arena_take(&search->memory, job->task_count, sizeof *search->absent);
-    search->mins = orr_arena_take(&search->memory, job->set_count, sizeof *search->mins);
-    make_view(search, 1);
 }
 
 void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k)
 {
-    orr_arena_reset(&search->arena);
     make_view(search, k);
     orr_refute__start_probe(search);
     orr_victim__start_capacities(search);
@@ -150,21 +142,6 @@ static void forget_recorded(struct orr_victim_search *search)
            search->session->node_count * sizeof *search->feasible);
 }
 
-/* Victims of the scenario that succeeded, first the recorded ones, their groups numbered apart. */
-static struct orr_victims list_all(const struct orr_victim_search *search)
-{
-    struct orr_victims all = {0};
-    for (uint32_t i = 0; i < search->recorded.count; i++) {
-        orr_victims_push(&all, &search->recorded.items[i]);
-    }
-    for (uint32_t i = 0; i < search->chosen.count; i++) {
-        struct orr_victim victim = search->chosen.items[i];
-        victim.group += search->recorded_groups;
-        orr_victims_push(&all, &victim);
-    }
-    return all;
-}
-
 static uint8_t status_of(const struct orr_session *session, const struct orr_victims *all,
                          uint32_t at)
 {
@@ -172,83 +149,67 @@ static uint8_t status_of(const struct orr_session *session, const struct orr_vic
                                  : session->tasks[all->items[at].task].live.status;
 }
 
-/* Of some group that is recorded already. */
-static bool is_covered(const struct orr_victims *all, const uint32_t *numbers, uint32_t task)
-{
-    bool covered = false;
-    for (uint32_t i = 0; i < all->count && !covered; i++) {
-        covered = all->items[i].task == task && numbers[all->items[i].group] > 0;
-    }
-    return covered;
-}
-
-/* A task that lost its place brings the group it was first listed in; v0.17 lists some twice, whose
- * second group a task may bring that is in no other. By group, from 1: its number; 0: all its tasks
- * have their places. Returns how many are numbered. */
-static uint32_t number_groups(const struct orr_session *session, const struct orr_victims *all,
-                              uint32_t *numbers)
-{
-    static const enum orr_task_status lost[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
-    uint32_t count = 0;
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < all->count; i++) {
-            const struct orr_victim *victim = &all->items[i];
-            if (status_of(session, all, i) == (uint8_t)lost[l] &&
-                !is_covered(all, numbers, victim->task)) {
-                numbers[victim->group] = ++count;
-            }
-        }
-    }
-    return count;
-}
-
 /* By UID, which is the name. Where tasks of several jobs are named alike, their jobs tell them
- * apart. v0.17 keeps recorded victims in the order of their groups. */
+ * apart. */
 static int by_uid(const void *a, const void *b, void *context)
 {
     const struct orr_session *session = context;
-    const struct orr_victim *l = a;
-    const struct orr_victim *r = b;
-    if (session->v017 != NULL) {
-        return (l->group > r->group) - (l->group < r->group);
-    }
-    const int order = strcmp(session->tasks[l->task].name, session->tasks[r->task].name);
+    const struct orr_stask *l = &session->tasks[((const struct orr_victim *)a)->task];
+    const struct orr_stask *r = &session->tasks[((const struct orr_victim *)b)->task];
+    const int order = strcmp(l->name, r->name);
     return order != 0 ? order : strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
 }
 
-/* Takes a success back. Its victims' groups are recorded, those of which some task lost its place,
- * and the nodes that these tasks are on now are feasible. */
-static void record_victims(struct orr_victim_search *search, uint32_t checkpoint)
+static void record_group(struct orr_victim_search *search, uint32_t group)
 {
-    struct orr_session *session = search->session;
-    struct orr_victims all = list_all(search);
-    struct orr_task_list lost = {0};
-    uint32_t *numbers = orr_zalloc(
-        search->recorded_groups + session->job_count + search->steps + (size_t)1, sizeof *numbers);
-    forget_recorded(search);
-    search->recorded_groups = number_groups(session, &all, numbers);
-    for (uint32_t i = 0; i < all.count; i++) {
-        struct orr_victim victim = all.items[i];
-        const uint8_t status = status_of(session, &all, i);
-        if (status == ORR_TASK_RELEASING || status == ORR_TASK_PIPELINED) {
-            orr_task_list_push(&lost, victim.task);
-        }
-        if (numbers[victim.group] > 0) {
-            victim.group = numbers[victim.group] - 1;
+    for (uint32_t i = 0; i < search->scenario.count; i++) {
+        struct orr_victim victim = search->scenario.items[i];
+        if (victim.group == group) {
+            victim.group = search->recorded_groups;
             orr_victims_push(&search->recorded, &victim);
             search->is_recorded[victim.task] = true;
         }
     }
-    orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items, by_uid,
-             session);
+    search->recorded_groups++;
+}
+
+/* A task that lost its place brings the group it was first listed in, unless a group that is
+ * recorded holds it; so one that v0.17 listed twice may be recorded twice. */
+static void record_groups(struct orr_victim_search *search, struct orr_task_list *moved)
+{
+    static const enum orr_task_status lost[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < search->scenario.count; i++) {
+            const struct orr_victim *victim = &search->scenario.items[i];
+            if (status_of(search->session, &search->scenario, i) != (uint8_t)lost[l]) {
+                continue;
+            }
+            orr_task_list_push(moved, victim->task);
+            if (!search->is_recorded[victim->task]) {
+                record_group(search, victim->group);
+            }
+        }
+    }
+}
+
+/* Takes a success back. Its groups that lost a task are recorded, and the nodes that these tasks
+ * are on now are feasible. v0.17 keeps recorded victims in the order of their groups. */
+static void record_victims(struct orr_victim_search *search, uint32_t checkpoint)
+{
+    struct orr_session *session = search->session;
+    struct orr_task_list moved = {0};
+    forget_recorded(search);
+    record_groups(search, &moved);
+    if (session->v017 == NULL) {
+        orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
+                 by_uid, session);
+    }
     orr_victim__forget_steps(search);
     orr_session_rollback(session, checkpoint);
-    for (uint32_t i = 0; i < lost.count; i++) {
-        search->feasible[session->tasks[lost.tasks[i]].live.node] = true;
+    for (uint32_t i = 0; i < moved.count; i++) {
+        search->feasible[session->tasks[moved.tasks[i]].live.node] = true;
     }
-    orr_task_list_release(&lost);
-    orr_free(all.items);
-    orr_free(numbers);
+    orr_task_list_release(&moved);
 }
 
 /* How far a search gets is the furthest that a generator gets with all tasks or, where it cannot
@@ -260,11 +221,10 @@ static bool probe_and_take_back(struct orr_victim_search *search, uint32_t k, ui
     if (k < search->tasks.count && (solved || k > 1)) {
         search->outcome = outcome;
     }
-    if (!solved) {
-        return false;
+    if (solved) {
+        record_victims(search, checkpoint);
     }
-    record_victims(search, checkpoint);
-    return true;
+    return solved;
 }
 
 /* The largest prefix that can be had: doubling, then halving between. 0 too if it is known that all
@@ -344,14 +304,13 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
     struct orr_victim_search search = {
         .session = session, .action = action, .job = job, .memory = orr_refute__borrow(session)};
     enum orr_search_result result = ORR_SEARCH_FAILED;
-    orr_arena_init(&search.arena);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
     orr_victim__list_queues(&search);
     if (search.tasks.count == 0) {
         orr_victim__find_candidates(&search); /* for the outcome */
     } else {
-        make_first_view(&search);
+        make_view(&search, 1);
         if (!orr_refute__search(&search)) {
             prepare_search(&search);
             result = orr_refute__first_task(&search) ? ORR_SEARCH_FAILED : run_generators(&search);

@@ -10,17 +10,29 @@
 
 #include <string.h>
 
-/* v0.17 evicts again what is listed twice (D2), and fails where a node lost a task's record (D4).
- */
-static bool evict_all(struct orr_victim_search *search, const struct orr_victims *victims)
+/* The recorded victims, then the chosen ones, whose groups are numbered behind. */
+static void list_victims(struct orr_victim_search *search)
 {
+    search->scenario.count = 0;
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        orr_victims_push(&search->scenario, &search->recorded.items[i]);
+    }
+    for (uint32_t i = 0; i < search->chosen.count; i++) {
+        struct orr_victim victim = search->chosen.items[i];
+        victim.group += search->recorded_groups;
+        orr_victims_push(&search->scenario, &victim);
+    }
+}
+
+/* In this order evictions are listed; the copies of v0.17 (D2) need KAI's own. v0.17 fails where a
+ * node lost a task's record (D4). */
+static bool evict_all(struct orr_victim_search *search)
+{
+    const struct orr_victims *all = &search->scenario;
+    const uint32_t first = search->session->v017 != NULL ? 0 : search->recorded.count;
     bool evicted = true;
-    for (uint32_t i = 0; evicted && i < victims->count; i++) {
-        const uint32_t task = victims->items[i].task;
-        const uint8_t status = search->session->tasks[task].live.status;
-        if (search->session->v017 != NULL || orr_status_in(status, ORR_STATES_ACTIVE_ALLOCATED)) {
-            evicted = orr_session_evict(search->session, task);
-        }
+    for (uint32_t i = 0; evicted && i < all->count; i++) {
+        evicted = orr_session_evict(search->session, all->items[(first + i) % all->count].task);
     }
     return evicted;
 }
@@ -49,73 +61,70 @@ uint32_t orr_victim__list_nodes(const struct orr_victim_search *search,
 
 /* Every job that waits or lost something, once; the preemptor as the probe has it. Marks who lost
  * something, by job. Returns those that are to be placed, which the order uses, and how many. */
-static struct orr_order_entry *build_order(struct orr_victim_search *search,
-                                           const struct orr_victims *potential, bool *is_victim,
+static struct orr_order_entry *build_order(struct orr_victim_search *search, bool *is_victim,
                                            struct orr_order *order, uint32_t *left)
 {
     const struct orr_session *session = search->session;
-    const size_t most = orr_victim__count(search, potential) + (size_t)1;
-    struct orr_jobview *views = orr_alloc(most, sizeof *views);
-    struct orr_order_entry *entries = orr_alloc(most, sizeof *entries);
+    const struct orr_victims *all = &search->scenario;
+    struct orr_jobview *views = orr_alloc(all->count + (size_t)1, sizeof *views);
+    struct orr_order_entry *entries = orr_alloc(all->count + (size_t)1, sizeof *entries);
     uint32_t count = 0;
     views[count++] = search->view;
-    for (uint32_t i = 0; i + 1 < most; i++) {
-        const uint32_t job = session->tasks[orr_victim__nth_task(search, potential, i)].job;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const uint32_t job = all->items[i].job;
         if (!is_victim[job]) {
             is_victim[job] = true;
             views[count++] = orr_jobview_whole(job);
         }
     }
     orr_order_init(order, session, false, true);
-    count = orr_order_prepare(order, views, count, entries);
-    orr_order_build_over(order, search->waiting, search->waiting_count, is_victim, entries, count);
+    *left = orr_order_prepare(order, views, count, entries);
+    orr_order_build_over(order, search->waiting, search->waiting_count, is_victim, entries, *left);
     orr_free(views);
-    *left = count;
     return entries;
 }
 
-static bool replay(struct orr_victim_search *search, const struct orr_victims *potential,
-                   struct orr_node_list nodes)
+static bool replay(struct orr_victim_search *search)
 {
-    bool *is_victim = orr_zalloc(search->session->job_count, sizeof *is_victim);
+    struct orr_session *session = search->session;
+    bool *is_victim = orr_zalloc(session->job_count, sizeof *is_victim);
+    uint32_t *nodes = orr_alloc(session->node_count, sizeof *nodes);
+    const struct orr_node_list open = {
+        .nodes = nodes, .count = orr_victim__list_nodes(search, &search->chosen, nodes)};
     struct orr_order order;
     struct orr_jobview view;
-    bool placed = false;
     uint32_t left;
-    struct orr_order_entry *entries = build_order(search, potential, is_victim, &order, &left);
-    while (left > 0 && orr_order_pop(&order, &view)) {
-        enum orr_fit_reason why;
+    struct orr_order_entry *entries = build_order(search, is_victim, &order, &left);
+    bool placed = false, failed = false;
+    while (left > 0 && !failed && orr_order_pop(&order, &view)) {
         const bool is_preemptor = view.job == search->job;
         if (!is_preemptor && !is_victim[view.job]) {
             continue;
         }
-        left--;
-        const bool fitted = orr_attempt_job(search->session, view, nodes, true, &why);
-        if (is_preemptor && !fitted) {
-            placed = false;
-            break;
-        }
-        if (!fitted && search->session->v017 != NULL) { /* asked for again, so it is kept: D1 */
-            struct orr_task_list tasks = {0};
-            orr_jobview_to_allocate(search->session, view, true, &tasks);
+        enum orr_fit_reason why;
+        const bool fitted = orr_attempt_job(session, view, open, true, &why);
+        if (!fitted && !is_preemptor && session->v017 != NULL) {
+            struct orr_task_list tasks = {0}; /* asked for again, so they are kept: D1 */
+            orr_jobview_to_allocate(session, view, true, &tasks);
             orr_task_list_release(&tasks);
         }
-        placed = placed || is_preemptor;
+        placed = placed || (is_preemptor && fitted);
+        failed = is_preemptor && !fitted;
+        left--;
     }
     orr_order_release(&order);
     orr_free(entries);
+    orr_free(nodes);
     orr_free(is_victim);
     return placed;
 }
 
 /* KAI cannot solve a scenario with a victim on a node that is not in its snapshot. */
-static bool all_on_nodes(const struct orr_victim_search *search,
-                         const struct orr_victims *potential)
+static bool all_on_nodes(const struct orr_victim_search *search)
 {
     bool on_nodes = true;
-    for (uint32_t i = 0; i < orr_victim__count(search, potential) && on_nodes; i++) {
-        const uint32_t task = orr_victim__nth_task(search, potential, i);
-        on_nodes = search->session->tasks[task].live.node != ORR_NONE;
+    for (uint32_t i = 0; i < search->scenario.count && on_nodes; i++) {
+        on_nodes = search->session->tasks[search->scenario.items[i].task].live.node != ORR_NONE;
     }
     return on_nodes;
 }
@@ -124,16 +133,15 @@ void orr_victim__report(const struct orr_victim_search *search, const struct orr
                         enum orr_outcome outcome)
 {
     const struct orr_session *session = search->session;
-    const struct orr_victims *lists[2] = {&search->recorded, potential};
-    const uint32_t count = potential->count + search->recorded.count;
+    const struct orr_victims *recorded = &search->recorded;
+    const uint32_t count = orr_victim__count(search, potential);
     if (!orr_is_watched(&session->watcher) || count == 0) {
         return;
     }
-    uint32_t *jobs = orr_alloc(count, sizeof *jobs), listed = 0;
-    for (int l = 0; l < 2; l++) {
-        for (uint32_t i = 0; i < lists[l]->count; i++) {
-            jobs[listed++] = session->tasks[lists[l]->items[i].task].job;
-        }
+    uint32_t *jobs = orr_alloc(count, sizeof *jobs);
+    for (uint32_t i = 0; i < count; i++) {
+        jobs[i] = i < recorded->count ? recorded->items[i].job
+                                      : potential->items[i - recorded->count].job;
     }
     orr_report_look(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_SCENARIO,
                                                           .action = orr_action_name(search->action),
@@ -148,32 +156,24 @@ void orr_victim__report(const struct orr_victim_search *search, const struct orr
 
 bool orr_victim__simulate(struct orr_victim_search *search)
 {
-    const struct orr_victims *potential = &search->chosen;
     struct orr_session *session = search->session;
-    if (orr_victim__count(search, potential) == 0 || !all_on_nodes(search, potential)) {
+    list_victims(search);
+    if (search->scenario.count == 0 || !all_on_nodes(search)) {
         return false;
     }
     session->scenarios_of[search->action]++;
-    uint32_t *nodes = orr_alloc(session->node_count, sizeof *nodes);
-    const struct orr_node_list list = {.nodes = nodes,
-                                       .count = orr_victim__list_nodes(search, potential, nodes)};
     orr_victim__list_waiting(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
-    /* In this order evictions are listed; the copies of v0.17 (D2) need KAI's own. */
-    const bool recorded_first = session->v017 != NULL;
-    const bool evicted = evict_all(search, recorded_first ? &search->recorded : potential) &&
-                         evict_all(search, recorded_first ? potential : &search->recorded);
-    const bool placed = evicted && replay(search, potential, list);
-    const bool solved = placed && orr_victim__validate(search, potential);
+    const bool placed = evict_all(search) && replay(search);
+    const bool solved = placed && orr_victim__validate(search);
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */
     const bool refused = placed && !solved && search->action != ORR_ACTION_CONSOLIDATION;
     const enum orr_outcome outcome = refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED;
     orr_victim__raise_outcome(search, outcome);
-    orr_victim__report(search, potential, solved ? ORR_OUTCOME_SOLVED : outcome);
+    orr_victim__report(search, &search->chosen, solved ? ORR_OUTCOME_SOLVED : outcome);
     if (!solved) {
         orr_session_rollback(session, checkpoint);
     }
-    orr_free(nodes);
     return solved;
 }

@@ -291,25 +291,24 @@ bool orr_victim__may_reclaim(const struct orr_victim_search *search,
 
 /* --- validators --- */
 
-static bool all_placed(const struct orr_victim_search *search, const struct orr_victims *potential)
+static bool all_placed(const struct orr_victim_search *search)
 {
     bool placed = true;
-    for (uint32_t i = 0; i < orr_victim__count(search, potential) && placed; i++) {
-        const uint32_t task = orr_victim__nth_task(search, potential, i);
-        placed = search->session->tasks[task].live.status != ORR_TASK_RELEASING;
+    for (uint32_t i = 0; i < search->scenario.count && placed; i++) {
+        const struct orr_stask *task = &search->session->tasks[search->scenario.items[i].task];
+        placed = task->live.status != ORR_TASK_RELEASING;
     }
     return placed;
 }
 
-bool orr_victim__validate(const struct orr_victim_search *search,
-                          const struct orr_victims *potential)
+bool orr_victim__validate(const struct orr_victim_search *search)
 {
     if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return all_placed(search, potential);
+        return all_placed(search);
     }
     if (search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
-        !orr_victim__may_reclaim(search, potential, NULL, false)) {
+        !orr_victim__may_reclaim(search, &search->chosen, NULL, false)) {
         return false;
     }
-    return orr_victim__keeps_minimum(search, potential);
+    return orr_victim__keeps_minimum(search);
 }

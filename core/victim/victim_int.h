@@ -54,7 +54,7 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     int64_t fitting;      /* tasks that ask `each` and fit, node by node */
     bool domain_holds;    /* the only set that must stay within a domain has one */
     int64_t domain_lacks; /* > 0: so much more has to be given back before a domain has room */
-    double *at_probe;     /* v017_filter.c: by node, GPUs free when the probe began; else NULL */
+    double *at_probe;     /* v017.c: by node, GPUs free when the probe began; else NULL */
 };
 
 /* The last potential victim on the node, or ORR_NONE; each has the one before it. */
@@ -107,8 +107,9 @@ struct orr_victim_search {
     uint32_t failed_count, failed_slots;
     struct orr_capacities capacities;
     struct orr_loss_owners *owners;
-    struct orr_victims chosen; /* of the scenario that is tried */
-    uint32_t *picked;          /* by group: the number of the scenario that took it in last */
+    struct orr_victims chosen;   /* potential victims of the scenario that is tried */
+    struct orr_victims scenario; /* that is simulated: the recorded victims, then these */
+    uint32_t *picked;            /* by group: the number of the scenario that took it in last */
     uint32_t picked_capacity, scenarios;
 
     enum orr_generator generator;
@@ -119,11 +120,8 @@ struct orr_victim_search {
 
     uint8_t outcome; /* enum orr_outcome: how far the best scenario got */
 
-    struct orr_arena arena; /* of the probe */
     uint32_t k;
     struct orr_jobview view;
-    bool *absent;
-    int32_t *mins;
     struct orr_demand demand;     /* of the probe's tasks, memory by the smallest device */
     struct orr_victims potential; /* of the state */
     uint32_t steps;
@@ -181,27 +179,24 @@ bool orr_victim__step(struct orr_victim_search *search);
 void orr_victim__forget_steps(struct orr_victim_search *search);
 void orr_victim__release_steps(struct orr_victim_search *search);
 bool orr_victim__passes_filters(struct orr_victim_search *search);
-/* v017_twice.c, D2: of a victim that may be listed twice; and lists the recorded victims of the
- * jobs that the scenario takes in again. */
+/* v017.c. D2: of a victim that may be listed twice; and lists the recorded victims of the jobs that
+ * the scenario takes in again. */
 uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
                                 uint32_t at);
 void orr_victim__list_again_v017(struct orr_victim_search *search);
-
-/* v017_filter.c: with each probe; and for each state of a multi-node gang, which in v0.17 finds the
- * books as failed scenarios left them (D4). */
+/* With each probe; and for each state of a multi-node gang, which in v0.17 finds the books as
+ * failed scenarios left them (D4). */
 void orr_victim__start_capacities_v017(struct orr_victim_search *search);
 void orr_victim__measure_again_v017(struct orr_victim_search *search);
-/* By node: GPUs with what victims give back, added as v0.17 does (D6); to be freed. */
-double *orr_victim__list_capacities_v017(const struct orr_victim_search *search);
+/* By node, in GPUs: what victims give back, added as v0.17 does (D6). */
+void orr_victim__add_freed_v017(const struct orr_victim_search *search, double *capacities);
 
 /* capacity.c: opened with the search, with what its nodes have free and which are feasible before
  * anything is tried; started with each probe. */
 void orr_victim__open_capacities(struct orr_victim_search *search);
 void orr_victim__start_capacities(struct orr_victim_search *search);
-/* Of the next potential victim and what it gives back; returns the one before it on its node, or
- * ORR_NONE. */
-uint32_t orr_victim__add_capacity(struct orr_victim_search *search, const struct orr_victim *victim,
-                                  int64_t gpus_mgpu);
+/* Of the next potential victim, which gets to know the one before it. */
+void orr_victim__add_capacity(struct orr_victim_search *search, struct orr_victim *victim);
 /* Accepted GPUs a victim gives back, and GPUs of quota a task asks, milli-GPU. */
 int64_t orr_victim__freed(const struct orr_session *session, uint32_t task);
 int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t task);
@@ -218,11 +213,9 @@ uint32_t orr_victim__list_nodes(const struct orr_victim_search *search,
 
 /* search.c: the preemptor's first k tasks, no potential victims. */
 void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k);
-bool orr_victim__is_candidate_queue(const struct orr_victim_search *search, uint32_t queue);
 bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
 /* Whether what happened to the victims is allowed. */
-bool orr_victim__validate(const struct orr_victim_search *search,
-                          const struct orr_victims *potential);
+bool orr_victim__validate(const struct orr_victim_search *search);
 /* Reclaim's validator. is_back: by task, which of the victims are placed again; NULL: those that
  * are in the statement. units_alone: only its first part, the units that are taken one after the
  * other. */
@@ -232,7 +225,6 @@ bool orr_victim__may_reclaim(const struct orr_victim_search *search,
 /* min_runtime.c */
 bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
                               uint32_t preemptor, uint32_t job);
-bool orr_victim__keeps_minimum(const struct orr_victim_search *search,
-                               const struct orr_victims *potential);
+bool orr_victim__keeps_minimum(const struct orr_victim_search *search);
 
 #endif

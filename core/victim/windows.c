@@ -10,11 +10,9 @@
 static uint64_t fingerprint_of(const struct orr_victim_search *search)
 {
     uint64_t sum = orr_scatter(0x200000000u + search->k);
-    for (uint32_t i = 0; i < search->recorded.count; i++) {
-        sum += orr_scatter(0x100000000u + search->recorded.items[i].task);
-    }
-    for (uint32_t i = 0; i < search->chosen.count; i++) {
-        sum += orr_scatter(0x300000000u + search->chosen.items[i].task);
+    for (uint32_t i = 0; i < orr_victim__count(search, &search->chosen); i++) {
+        sum += orr_scatter((i < search->chosen.count ? 0x300000000u : 0x100000000u) +
+                           orr_victim__nth_task(search, &search->chosen, i));
     }
     return sum == 0 ? 1 : sum;
 }

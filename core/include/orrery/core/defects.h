@@ -6,12 +6,12 @@
  * then, and a cycle may take long.
  *
  * - D1: tasks to allocate are kept until a status changes, which a commit is not (v017_tasks.c).
- * - D2: victims recorded by an earlier probe are evicted a second time (v017_twice.c), as copies
+ * - D2: victims recorded by an earlier probe are evicted a second time (victim/v017.c), as copies
  *   of their pods with the status from before (v017_copies.c).
  * - D3: a pod that moved twice is put back where it was first moved to (statement_v017.c).
  * - D4: taking back operations on shared GPUs does not restore their books (v017_records.c), which
- *   some decisions read when a probe begins and others state by state (v017_filter.c).
- * - D6: GPU amounts are summed in binary floating point (v017_sums.c, v017_filter.c).
+ *   some decisions read when a probe begins and others state by state (victim/v017.c).
+ * - D6: GPU amounts are summed in binary floating point (v017_sums.c, victim/v017.c).
  */
 #ifndef ORR_CORE_DEFECTS_H
 #define ORR_CORE_DEFECTS_H

@@ -1,10 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* D6: KAI v0.17 sums the GPUs that nodes would have free in doubles, victim by victim
+/* What KAI v0.17 does otherwise in a search; the default does none of it (core/defects.h). */
+#include "victim_int.h"
+
+#include <orrery/core/defects.h>
+
+/* --- D2 --- */
+
+/* KAI v0.17's node-local search lists what an earlier probe recorded of a job together with the
+ * job's further victims (by_node_scenario.go), and the recorded victims once more. They are evicted
+ * twice, their queue seems to hold less than it does until the cycle ends, and validators count
+ * them twice. The default takes every victim once. */
+void orr_victim__list_again_v017(struct orr_victim_search *search)
+{
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        struct orr_victim victim = search->recorded.items[i];
+        if (search->picked[victim.job] == search->scenarios) {
+            victim.group = victim.job;
+            orr_victims_push(&search->chosen, &victim);
+        }
+    }
+}
+
+uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
+                                uint32_t at)
+{
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < at; i++) {
+        before += all->items[i].task == all->items[at].task;
+    }
+    return orr_v017_status_of(session, all->items[at].task, before);
+}
+
+/* --- D4, D6 --- */
+
+/* KAI v0.17 sums the GPUs that nodes would have free in doubles, victim by victim
  * (accumulated_scenario_filters/idle_gpus): 0.6 + 4 x 0.1 is less than 1, so that for a job of a
  * whole GPU nobody is evicted from a device that three, four, seven or ten pods of 0.1 share. The
  * default counts milli-GPU. */
-#include "victim_int.h"
-
 static double part_of(int64_t need_mib, const struct orr_snode *node)
 {
     return orr_share_units(ORR_SHARE_GPU, orr_session_ceil_portion(need_mib, node->gpu_memory_mib));
@@ -38,12 +70,12 @@ static double free_gpus(const struct orr_session *session, const struct orr_snod
 void orr_victim__start_capacities_v017(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    double **at_probe = &search->capacities.at_probe;
-    if (*at_probe == NULL) {
-        *at_probe = orr_arena_take(&search->memory, session->node_count, sizeof **at_probe);
+    struct orr_capacities *c = &search->capacities;
+    if (c->at_probe == NULL) {
+        c->at_probe = orr_arena_take(&search->memory, session->node_count, sizeof *c->at_probe);
     }
     for (uint32_t n = 0; n < session->node_count; n++) {
-        (*at_probe)[n] = free_gpus(session, &session->nodes[n]);
+        c->at_probe[n] = free_gpus(session, &session->nodes[n]);
     }
 }
 
@@ -58,8 +90,7 @@ void orr_victim__measure_again_v017(struct orr_victim_search *search)
     }
     orr_victim__start_capacities(search);
     for (potential->count = 0; potential->count < count; potential->count++) {
-        const struct orr_victim *victim = &potential->items[potential->count];
-        (void)orr_victim__add_capacity(search, victim, orr_victim__freed(session, victim->task));
+        orr_victim__add_capacity(search, &potential->items[potential->count]);
     }
 }
 
@@ -72,22 +103,16 @@ static bool is_listed(const struct orr_victims *victims, uint32_t at)
     return i < at;
 }
 
-double *orr_victim__list_capacities_v017(const struct orr_victim_search *search)
+void orr_victim__add_freed_v017(const struct orr_victim_search *search, double *capacities)
 {
-    const struct orr_session *session = search->session;
     const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
-    double *capacity = orr_alloc(session->node_count + (size_t)1, sizeof *capacity);
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        capacity[n] = search->capacities.at_probe[n];
-    }
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
             const struct orr_victim *victim = &lists[l]->items[i];
             if (victim->node != ORR_NONE && !is_listed(lists[l], i)) {
-                capacity[victim->node] +=
-                    orr_share_units(ORR_SHARE_GPU, orr_victim__freed(session, victim->task));
+                capacities[victim->node] += orr_share_units(
+                    ORR_SHARE_GPU, orr_victim__freed(search->session, victim->task));
             }
         }
     }
-    return capacity;
 }
