@@ -46,12 +46,9 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
         over_share = over_share || orr_victim__exceeds(share[kind].allocated,
                                                        orr_share_allocatable(&share[kind]));
     }
-    const bool if_short = over_quota || !below_quota;
-    if (if_short == over_share) {
-        return if_short;
-    }
-    return orr_queue_fits_deserved(session, pair.reclaimer, &search->demand) ? if_short
-                                                                             : over_share;
+    return orr_queue_fits_deserved(session, pair.reclaimer, &search->demand)
+               ? over_quota || !below_quota
+               : over_share;
 }
 
 static bool is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
