@@ -25,13 +25,6 @@ void orr_victim__forget_steps(struct orr_victim_search *search)
     search->popped.count = 0;
 }
 
-void orr_victim__release_steps(struct orr_victim_search *search)
-{
-    orr_order_release(&search->popped.order);
-    orr_task_list_release(&search->popped.last);
-    orr_free(search->popped.steps);
-}
-
 static bool any_recorded(const struct orr_victim_search *search, const struct orr_task_list *tasks)
 {
     bool any = false;
@@ -293,7 +286,7 @@ static bool pass_topology_filter(struct orr_victim_search *search)
         count += level != NULL;
         passes = level == NULL || level_has_room(search, level);
     }
-    search->capacities.domain_holds = passes && count <= 1 && session->v017 == NULL;
+    search->capacities.domain_holds = passes && count <= 1;
     return passes;
 }
 

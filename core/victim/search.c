@@ -44,7 +44,9 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->scenario.items);
     orr_free(search->potential.items);
     orr_task_list_release(&search->tasks);
-    orr_victim__release_steps(search);
+    orr_order_release(&search->popped.order);
+    orr_task_list_release(&search->popped.last);
+    orr_free(search->popped.steps);
     orr_refute__release(search);
 }
 
@@ -142,13 +144,6 @@ static void forget_recorded(struct orr_victim_search *search)
            search->session->node_count * sizeof *search->feasible);
 }
 
-static uint8_t status_of(const struct orr_session *session, const struct orr_victims *all,
-                         uint32_t at)
-{
-    return session->v017 != NULL ? orr_victim__status_v017(session, all, at)
-                                 : session->tasks[all->items[at].task].live.status;
-}
-
 /* By UID, which is the name. Where tasks of several jobs are named alike, their jobs tell them
  * apart. */
 static int by_uid(const void *a, const void *b, void *context)
@@ -178,10 +173,13 @@ static void record_group(struct orr_victim_search *search, uint32_t group)
 static void record_groups(struct orr_victim_search *search, struct orr_task_list *moved)
 {
     static const enum orr_task_status lost[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
+    const struct orr_session *session = search->session;
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < search->scenario.count; i++) {
             const struct orr_victim *victim = &search->scenario.items[i];
-            if (status_of(search->session, &search->scenario, i) != (uint8_t)lost[l]) {
+            const uint8_t status = session->v017 != NULL ? orr_victim__status_v017(search, i)
+                                                         : session->tasks[victim->task].live.status;
+            if (status != (uint8_t)lost[l]) {
                 continue;
             }
             orr_task_list_push(moved, victim->task);

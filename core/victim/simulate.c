@@ -59,12 +59,12 @@ uint32_t orr_victim__list_nodes(const struct orr_victim_search *search,
     return count;
 }
 
-/* Every job that waits or lost something, once; the preemptor as the probe has it. Marks who lost
- * something, by job. Returns those that are to be placed, which the order uses, and how many. */
+/* Every job that waits or lost something, once; the preemptor as the probe has it. Who lost
+ * something is marked by job; these and the preemptor are popped, the others pass unseen. Returns
+ * entries that the order uses. */
 static struct orr_order_entry *build_order(struct orr_victim_search *search, bool *is_victim,
-                                           struct orr_order *order, uint32_t *left)
+                                           struct orr_order *order)
 {
-    const struct orr_session *session = search->session;
     const struct orr_victims *all = &search->scenario;
     struct orr_jobview *views = orr_alloc(all->count + (size_t)1, sizeof *views);
     struct orr_order_entry *entries = orr_alloc(all->count + (size_t)1, sizeof *entries);
@@ -77,13 +77,14 @@ static struct orr_order_entry *build_order(struct orr_victim_search *search, boo
             views[count++] = orr_jobview_whole(job);
         }
     }
-    orr_order_init(order, session, false, true);
-    *left = orr_order_prepare(order, views, count, entries);
-    orr_order_build_over(order, search->waiting, search->waiting_count, is_victim, entries, *left);
+    orr_order_init(order, search->session, false, true);
+    count = orr_order_prepare(order, views, count, entries);
+    orr_order_build_over(order, search->waiting, search->waiting_count, is_victim, entries, count);
     orr_free(views);
     return entries;
 }
 
+/* Allocates them in fair order. False: the preemptor found no place. */
 static bool replay(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
@@ -93,24 +94,19 @@ static bool replay(struct orr_victim_search *search)
         .nodes = nodes, .count = orr_victim__list_nodes(search, &search->chosen, nodes)};
     struct orr_order order;
     struct orr_jobview view;
-    uint32_t left;
-    struct orr_order_entry *entries = build_order(search, is_victim, &order, &left);
+    struct orr_order_entry *entries = build_order(search, is_victim, &order);
     bool placed = false, failed = false;
-    while (left > 0 && !failed && orr_order_pop(&order, &view)) {
-        const bool is_preemptor = view.job == search->job;
-        if (!is_preemptor && !is_victim[view.job]) {
-            continue;
-        }
+    while (!failed && orr_order_pop(&order, &view)) {
         enum orr_fit_reason why;
         const bool fitted = orr_attempt_job(session, view, open, true, &why);
-        if (!fitted && !is_preemptor && session->v017 != NULL) {
+        if (view.job == search->job) {
+            placed = fitted;
+            failed = !fitted;
+        } else if (!fitted && session->v017 != NULL) {
             struct orr_task_list tasks = {0}; /* asked for again, so they are kept: D1 */
             orr_jobview_to_allocate(session, view, true, &tasks);
             orr_task_list_release(&tasks);
         }
-        placed = placed || (is_preemptor && fitted);
-        failed = is_preemptor && !fitted;
-        left--;
     }
     orr_order_release(&order);
     orr_free(entries);

@@ -21,14 +21,14 @@ void orr_victim__list_again_v017(struct orr_victim_search *search)
     }
 }
 
-uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
-                                uint32_t at)
+uint8_t orr_victim__status_v017(const struct orr_victim_search *search, uint32_t at)
 {
+    const struct orr_victim *items = search->scenario.items;
     uint32_t before = 0;
     for (uint32_t i = 0; i < at; i++) {
-        before += all->items[i].task == all->items[at].task;
+        before += items[i].task == items[at].task;
     }
-    return orr_v017_status_of(session, all->items[at].task, before);
+    return orr_v017_status_of(search->session, items[at].task, before);
 }
 
 /* --- D4, D6 --- */

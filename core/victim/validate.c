@@ -306,9 +306,8 @@ bool orr_victim__validate(const struct orr_victim_search *search)
     if (search->action == ORR_ACTION_CONSOLIDATION) {
         return all_placed(search);
     }
-    if (search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
-        !orr_victim__may_reclaim(search, &search->chosen, NULL, false)) {
-        return false;
-    }
-    return orr_victim__keeps_minimum(search);
+    const bool has_units =
+        search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion;
+    return (!has_units || orr_victim__may_reclaim(search, &search->chosen, NULL, false)) &&
+           orr_victim__keeps_minimum(search);
 }

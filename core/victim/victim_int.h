@@ -175,14 +175,12 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task);
 /* The next step's potential victims are added; false: there are no more. */
 bool orr_victim__step(struct orr_victim_search *search);
-/* Steps are popped anew from now on; and at the end of the search. */
+/* Steps are popped anew from now on. */
 void orr_victim__forget_steps(struct orr_victim_search *search);
-void orr_victim__release_steps(struct orr_victim_search *search);
 bool orr_victim__passes_filters(struct orr_victim_search *search);
-/* v017.c. D2: of a victim that may be listed twice; and lists the recorded victims of the jobs that
- * the scenario takes in again. */
-uint8_t orr_victim__status_v017(const struct orr_session *session, const struct orr_victims *all,
-                                uint32_t at);
+/* v017.c. D2: the status of a victim of the scenario, which may have it twice; and lists the
+ * recorded victims of the jobs that the scenario takes in again. */
+uint8_t orr_victim__status_v017(const struct orr_victim_search *search, uint32_t at);
 void orr_victim__list_again_v017(struct orr_victim_search *search);
 /* With each probe; and for each state of a multi-node gang, which in v0.17 finds the books as
  * failed scenarios left them (D4). */
