@@ -51,10 +51,13 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
                : over_share;
 }
 
-static bool is_candidate_queue(const struct orr_victim_search *search, uint32_t queue)
+bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue)
 {
     const struct orr_session *session = search->session;
     const uint32_t own = session->jobs[search->job].queue;
+    if (session->queues[queue].active_count == 0) {
+        return false;
+    }
     if (search->action == ORR_ACTION_CONSOLIDATION) {
         return true;
     }
@@ -118,11 +121,6 @@ static void keep_oldest(struct orr_victim_search *search, uint32_t most)
         count += count < most;
     }
     search->candidate_count = count;
-}
-
-bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue)
-{
-    return search->session->queues[queue].active_count > 0 && is_candidate_queue(search, queue);
 }
 
 void orr_victim__list_queues(struct orr_victim_search *search)

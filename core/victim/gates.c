@@ -23,8 +23,9 @@ bool orr_reclaim_allows(const struct orr_session *session, uint32_t index,
         const struct orr_share_resource *share = &session->shares[job->queue].resource[kind];
         const struct orr_squeue *queue = &session->queues[job->queue];
         if (orr_demand_on(queue->allocated[kind], demand, kind) > share->fair_share ||
-            (!job->preemptible && share->deserved != ORR_UNLIMITED &&
-             orr_demand_on(queue->nonpreemptible[kind], demand, kind) > share->deserved)) {
+            (!job->preemptible &&
+             orr_victim__exceeds(orr_demand_on(queue->nonpreemptible[kind], demand, kind),
+                                 share->deserved))) {
             return false;
         }
     }
