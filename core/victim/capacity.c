@@ -85,9 +85,7 @@ void orr_victim__start_capacities(struct orr_victim_search *search)
     memcpy(c->with, c->free, session->node_count * sizeof *c->with);
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         const struct orr_victim *victim = &search->recorded.items[i];
-        if (victim->node != ORR_NONE) {
-            c->with[victim->node] += orr_victim__freed(session, victim->task);
-        }
+        c->with[victim->node] += orr_victim__freed(session, victim->task);
     }
     c->elsewhere = 0;
     c->fitting = 0;
