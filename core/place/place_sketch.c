@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include <orrery/base/digest.h>
 #include <orrery/base/sort.h>
 
 #include "place_int.h"
@@ -16,6 +17,7 @@
 
 struct step { /* of `saved`: a change of a node; the node's books from before it lie in front */
     size_t before;
+    uint64_t moved;
     uint32_t node, shared_count;
 };
 
@@ -31,6 +33,7 @@ static void touch(struct orr_sketch *sketch, uint32_t node)
         sketch->touched =
             orr_realloc(sketch->touched, sketch->touched_capacity, sizeof *sketch->touched);
     }
+    sketch->last_touched[node] = sketch->touched_count;
     sketch->touched[sketch->touched_count++] = node;
 }
 
@@ -54,8 +57,10 @@ static void save_node(struct orr_sketch *sketch, uint32_t index)
         sketch->capacity = orr_grow(sketch->capacity, sketch->count + bytes);
         sketch->saved = orr_realloc(sketch->saved, sketch->capacity, 1);
     }
-    const struct step step = {
-        .before = sketch->count, .node = index, .shared_count = node->shared_count};
+    const struct step step = {.before = sketch->count,
+                              .moved = sketch->moved,
+                              .node = index,
+                              .shared_count = node->shared_count};
     unsigned char *at = sketch->saved + sketch->count;
     copy_vector(at, node->idle.v, vector);
     copy_vector(at + vector, node->used.v, vector);
@@ -90,6 +95,7 @@ static void restore_books(struct orr_sketch *sketch, size_t count)
             memcpy(node->shared, at + 3 * vector, step.shared_count * sizeof *node->shared);
         }
         sketch->count = step.before;
+        sketch->moved = step.moved;
         sketch->last_ask = ORR_NONE;
         touch(sketch, step.node);
     }
@@ -120,9 +126,15 @@ void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session, co
     sketch->counts = NULL;
     sketch->next_gpu_group = session->next_gpu_group;
     sketch->count = 0;
+    sketch->moved = 0;
     sketch->touched_count = 0;
     sketch->run = ++session->place->sketch_runs;
     sketch->last_ask = ORR_NONE;
+    if (sketch->node_count != session->node_count) {
+        sketch->node_count = session->node_count;
+        sketch->last_touched =
+            orr_realloc(sketch->last_touched, sketch->node_count, sizeof *sketch->last_touched);
+    }
 }
 
 void orr_sketch_start_on_counts(struct orr_sketch *sketch, struct orr_session *session,
@@ -137,6 +149,8 @@ void orr_sketch_release(struct orr_sketch *sketch)
     orr_free(sketch->saved);
     orr_free(sketch->like);
     orr_free(sketch->touched);
+    orr_free(sketch->last_touched);
+    orr_free(sketch->content.of_node);
     orr_sketch_rooms__release(&sketch->rooms);
     *sketch = (struct orr_sketch){0};
 }
@@ -152,11 +166,18 @@ static void move(struct orr_sketch *sketch, const struct orr_stask *task, uint8_
     orr_session__book(session, task->live.node, ask, to, groups, task->live.group_count, 1);
 }
 
+/* What a task of the ask has on the node. */
+static uint64_t share_of(uint32_t node, uint32_t ask)
+{
+    return orr_scatter((uint64_t)(node + 1) << 32 | ask);
+}
+
 void orr_sketch_evict(struct orr_sketch *sketch, uint32_t index)
 {
     const struct orr_stask *task = &sketch->session->tasks[index];
     ORR_ASSERT(sketch->counts == NULL);
     move(sketch, task, task->live.status, ORR_TASK_RELEASING);
+    sketch->moved += share_of(task->live.node, task->ask);
 }
 
 /* False, as for most nodes: the ask does not fit there. True: it may fit. */
@@ -371,10 +392,11 @@ static bool place(struct orr_sketch *sketch, uint32_t index, bool evicted,
     }
     if (evicted && task->live.node == node && orr_place__same_devices(session, task, &choice)) {
         move(sketch, task, ORR_TASK_RELEASING, task->live.status);
-        return true;
+    } else {
+        save_node(sketch, node);
+        orr_session__book(session, node, ask, ORR_TASK_PIPELINED, choice.groups, ask->devices, 1);
     }
-    save_node(sketch, node);
-    orr_session__book(session, node, ask, ORR_TASK_PIPELINED, choice.groups, ask->devices, 1);
+    sketch->moved -= share_of(node, task->ask);
     return true;
 }
 

@@ -20,6 +20,18 @@ static int gpus_of(int64_t mgpu)
     return mgpu <= 0 ? 0 : (int)(mgpu / ORR_MGPU);
 }
 
+/* Of a device that somebody uses and others may join. */
+static int64_t most_left(const struct orr_snode *node)
+{
+    int64_t most = -1;
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        const struct orr_shared_gpu *gpu = &node->shared[i];
+        const int64_t left = node->gpu_memory_mib - gpu->allocated + gpu->releasing;
+        most = left > most && orr_place__shared_matches(node, gpu, 0) ? left : most;
+    }
+    return most;
+}
+
 static void enter(struct orr_sketch_rooms *rooms, const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
@@ -43,6 +55,7 @@ static void enter(struct orr_sketch_rooms *rooms, const struct orr_session *sess
     }
     rooms->room_of[n] = (int8_t)room;
     rooms->idle_of[n] = (int8_t)has_idle;
+    rooms->left[n] = most_left(node);
     rooms->sharing[word] =
         node->shared_count > 0 ? rooms->sharing[word] | bit : rooms->sharing[word] & ~bit;
 }
@@ -55,6 +68,7 @@ static void open_rooms(struct orr_sketch_rooms *rooms, const struct orr_session 
     rooms->room = orr_zalloc((size_t)LEVELS * rooms->words, sizeof *rooms->room);
     rooms->idle = orr_zalloc((size_t)LEVELS * rooms->words, sizeof *rooms->idle);
     rooms->sharing = orr_zalloc(rooms->words, sizeof *rooms->sharing);
+    rooms->left = orr_alloc(session->node_count, sizeof *rooms->left);
     rooms->by_rank = orr_alloc(session->node_count, sizeof *rooms->by_rank);
     rooms->room_of = orr_zalloc(session->node_count, sizeof *rooms->room_of);
     rooms->idle_of = orr_zalloc(session->node_count, sizeof *rooms->idle_of);
@@ -75,7 +89,9 @@ static void enter_touched(struct orr_sketch *sketch)
 {
     struct orr_sketch_rooms *rooms = &sketch->rooms;
     for (; rooms->touched < sketch->touched_count; rooms->touched++) {
-        enter(rooms, sketch->session, sketch->touched[rooms->touched]);
+        if (!orr_sketch_comes_again(sketch, rooms->touched)) {
+            enter(rooms, sketch->session, sketch->touched[rooms->touched]);
+        }
     }
 }
 
@@ -143,16 +159,21 @@ static struct orr_rated look_through(const struct orr_sketch *sketch, const stru
     return best;
 }
 
-/* The best of the nodes that have shared devices. */
+/* The best of the nodes that have shared devices which the pod may join. */
 static struct orr_rated best_sharing(const struct orr_sketch *sketch, const struct orr_ask *ask)
 {
     const struct orr_sketch_rooms *rooms = &sketch->rooms;
+    const struct orr_session *session = sketch->session;
     struct orr_rated best = {.node = ORR_NONE};
     for (uint32_t w = 0; w < rooms->words; w++) {
         for (uint64_t bits = rooms->sharing[w]; bits != 0; bits &= bits - 1) {
             const uint32_t n = rooms->by_rank[64 * w + (uint32_t)__builtin_ctzll(bits)];
-            const struct orr_rated one = rate_open(sketch, ask, n);
-            best = one.node != ORR_NONE && orr_sketch__is_better(&one, &best, true) ? one : best;
+            if (sketch->is_open[n] &&
+                rooms->left[n] >= orr_session_shared_need(ask, &session->nodes[n])) {
+                const struct orr_rated one = orr_sketch__rate(sketch, ask, n);
+                const bool fits = one.node != ORR_NONE;
+                best = fits && orr_sketch__is_better(&one, &best, true) ? one : best;
+            }
         }
     }
     return best;
@@ -195,6 +216,7 @@ void orr_sketch_rooms__release(struct orr_sketch_rooms *rooms)
     orr_free(rooms->room);
     orr_free(rooms->idle);
     orr_free(rooms->sharing);
+    orr_free(rooms->left);
     orr_free(rooms->by_rank);
     orr_free(rooms->room_of);
     orr_free(rooms->idle_of);

@@ -16,9 +16,9 @@ struct orr_dry_run {
     uint32_t *nodes;
     uint32_t open_count, feasible_count;
     uint64_t opened_for;
-    uint64_t open_set; /* fingerprint of the open nodes */
-    bool *is_open;     /* by node */
-    uint32_t *roomy;   /* nodes with room before anything is tried */
+    uint64_t open_domains; /* fingerprint of the domains of topologies that have all of these */
+    bool *is_open;         /* by node */
+    uint32_t *roomy;       /* nodes with room before anything is tried */
     uint32_t roomy_count;
     uint64_t probe; /* the probe that goes on */
     /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
@@ -37,8 +37,8 @@ struct orr_dry_run {
     uint32_t position_count;
 };
 
-/* --- dry_run_memo.c: how dry runs on counts ended, in this search and earlier ones, by where they
- * were --- */
+/* --- dry_run_memo.c: how dry runs ended, of this search and earlier ones, by where they were ---
+ */
 
 /* A probe begins; a scenario; somebody was served, or the preemptor placed. */
 void orr_dry_run__start_probe(struct orr_victim_search *search);
@@ -67,6 +67,9 @@ void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_
  * some victim. To be closed in either case. */
 bool orr_dry_run__open(const struct orr_victim_search *search);
 void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *run);
+/* Fingerprint of what the open nodes have left. False: it is not known. */
+bool orr_dry_run__has_content(const struct orr_session *session, const struct orr_apart *s);
+uint64_t orr_dry_run__content(const struct orr_session *session, const struct orr_apart *s);
 /* Places all of the job's tasks or none. */
 bool orr_dry_run__place(const struct orr_victim_search *search, struct orr_jobview view,
                         bool constrained, uint32_t *tasks, uint32_t count);

@@ -16,9 +16,10 @@
  * (waiting_fingerprint.c) and on the order's fingerprint, unless the order is unclear (joborder.h);
  * where nobody was served yet, on the first two alone. Where GPUs are counted, nodes of equal room
  * are as good as each other; if some GPUs are idle, or a job has a constraint of topology, each
- * node counts (gpu_counts.c), and with a constraint also which nodes are open and what all nodes
- * have free. Rules, names, ages, asks, filters and the topology are the session's and do not
- * change.
+ * node counts (gpu_counts.c). On books each node counts that has room (sketch_content.c). With a
+ * constraint so does what all nodes have, by which domains are put in order, and which domains all
+ * open nodes are in. Rules, names, ages, asks, filters and the topology are the session's and do
+ * not change.
  */
 #include "dry_run.h"
 #include "flat_int.h"
@@ -64,11 +65,7 @@ enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *sear
     uint64_t position = run->base;
     orr_fingerprint_word(&position, run->left);
     orr_fingerprint_word(&position, order);
-    orr_fingerprint_word(&position, run->counts->content);
-    orr_fingerprint_word(&position, run->open_set);
-    if (run->sketch != NULL) {
-        orr_fingerprint_word(&position, search->session->victim_index->gpu_content_fingerprint);
-    }
+    orr_fingerprint_word(&position, orr_dry_run__content(search->session, search->refuter.apart));
     const unsigned answer = orr_answers_find(&search->session->victim_index->dry_runs, position);
     run->positions[run->position_count++] = position;
     return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;

@@ -17,10 +17,12 @@
 
 #include "flat_int.h"
 
+/* Parts are no less than 1 MiB of any device: none has less than 100. */
 static bool is_sketched(const struct orr_session *session, uint32_t task)
 {
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
-    return orr_ask_is_shared(ask) || orr_ask_is_whole_gpus(ask);
+    return orr_ask_is_shared(ask) ? ask->memory_mib > 0 || ask->portion >= 0.01
+                                  : orr_ask_is_whole_gpus(ask);
 }
 
 static bool has_one_pod_set(const struct orr_session *session, const struct orr_sjob *job)
@@ -46,8 +48,9 @@ static bool may_be_sketched(const struct orr_victim_search *search)
               orr_apart__is_simple(session, &session->tasks[t]);
     }
     for (uint32_t n = 0; may && n < session->node_count; n++) {
-        may = session->nodes[n].idle.v[ORR_SLOT_GPU] % ORR_MGPU == 0 &&
-              session->nodes[n].releasing.v[ORR_SLOT_GPU] % ORR_MGPU == 0;
+        const int64_t idle = session->nodes[n].idle.v[ORR_SLOT_GPU];
+        const int64_t releasing = session->nodes[n].releasing.v[ORR_SLOT_GPU];
+        may = idle % ORR_MGPU == 0 && releasing % ORR_MGPU == 0 && idle + releasing >= 0;
     }
     return may;
 }
@@ -137,14 +140,15 @@ void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_
     }
 }
 
-/* After victims left, or a job was sketched on books; on nodes that were touched since, up to
- * `end`.
- */
-static void recount_places(const struct orr_session *session, struct orr_dry_run *run, size_t end)
+/* After victims left, or a job was sketched on books; on nodes that were touched since. */
+static void recount_places(const struct orr_session *session, struct orr_dry_run *run)
 {
     const struct orr_sketch *sketch = run->sketch;
-    for (; run->least_gpus > 0 && run->seen_touched < end; run->seen_touched++) {
+    for (; run->least_gpus > 0 && run->seen_touched < sketch->touched_count; run->seen_touched++) {
         const uint32_t n = sketch->touched[run->seen_touched];
+        if (orr_sketch_comes_again(sketch, run->seen_touched)) {
+            continue;
+        }
         const int32_t now = places_of(run, session, n);
         run->places += now - run->places_on[n];
         run->places_on[n] = now;
@@ -161,7 +165,6 @@ static void open_node(struct orr_dry_run *run, uint32_t node)
     if (!run->is_open[node]) {
         run->nodes[run->open_count++] = node;
         run->is_open[node] = true;
-        run->open_set += orr_scatter(~(uint64_t)node);
     }
 }
 
@@ -170,7 +173,24 @@ static void close_nodes(struct orr_dry_run *run, uint32_t but)
     while (run->open_count > but) {
         const uint32_t node = run->nodes[--run->open_count];
         run->is_open[node] = false;
-        run->open_set -= orr_scatter(~(uint64_t)node);
+    }
+}
+
+/* The order of domains hangs on the lowest one that all nodes are in (place_topology.c). */
+static void find_open_domains(const struct orr_session *session, struct orr_dry_run *run)
+{
+    run->open_domains = 0;
+    for (uint32_t t = 0; t < session->topology_count; t++) {
+        const struct orr_topology *topology = &session->topologies[t];
+        for (uint32_t l = 0; l < topology->level_count; l++) {
+            const uint32_t *of_node = topology->levels[l].domain_of_node;
+            uint32_t i = 1;
+            while (i < run->open_count && of_node[run->nodes[i]] == of_node[run->nodes[0]]) {
+                i++;
+            }
+            const bool one = run->open_count > 0 && i == run->open_count;
+            orr_fingerprint_word(&run->open_domains, one ? of_node[run->nodes[0]] : ORR_NONE - 1u);
+        }
     }
 }
 
@@ -193,6 +213,9 @@ static void list_open_nodes(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < s->taken_count; i++) {
         open_node(run, session->tasks[s->taken[i]].live.node);
     }
+    if (run->constrained || s->any_constrained) {
+        find_open_domains(session, run);
+    }
 }
 
 static bool open_sketch(const struct orr_victim_search *search)
@@ -211,7 +234,7 @@ static bool open_sketch(const struct orr_victim_search *search)
         }
     }
     run->seen_touched = 0;
-    recount_places(session, run, run->sketch->touched_count);
+    recount_places(session, run);
     return known;
 }
 
@@ -279,10 +302,8 @@ bool orr_dry_run__open(const struct orr_victim_search *search)
 void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *run)
 {
     if (run->sketch != NULL) {
-        const size_t touched = run->sketch->touched_count;
         orr_sketch_end(run->sketch);
-        run->seen_touched = 0;
-        recount_places(session, run, touched);
+        recount_places(session, run);
         close_nodes(run, run->feasible_count);
     }
     if (run->counted) {
@@ -290,6 +311,43 @@ void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *r
     }
     run->sketch = NULL;
     run->counted = false;
+}
+
+/* --- what open nodes have --- */
+
+/* Parts of devices are counted in domains of topologies by all devices of their nodes, also by
+ * those that nobody can join. */
+static bool any_constrained_part(const struct orr_session *session, const struct orr_apart *s)
+{
+    const struct orr_dry_run *run = s->run;
+    bool any = run->constrained && run->least_gpus == 0;
+    for (uint32_t v = 0; !any && s->any_constrained && v < s->victim_count; v++) {
+        const struct orr_apart_victim *victim = &s->victims[v];
+        for (uint32_t i = 0; !any && victim->constrained && i < victim->due; i++) {
+            any = orr_ask_is_shared(orr_task_ask(session, &session->tasks[victim->due_tasks[i]]));
+        }
+    }
+    return any;
+}
+
+bool orr_dry_run__has_content(const struct orr_session *session, const struct orr_apart *s)
+{
+    return s->run->counted || !any_constrained_part(session, s);
+}
+
+uint64_t orr_dry_run__content(const struct orr_session *session, const struct orr_apart *s)
+{
+    const struct orr_victim_index *all = session->victim_index;
+    const struct orr_dry_run *run = s->run;
+    const struct orr_node_list open = {.nodes = run->nodes, .count = run->open_count};
+    uint64_t content = run->counted ? run->counts->content : orr_sketch_content(run->sketch, open);
+    if (run->constrained || s->any_constrained) {
+        orr_fingerprint_word(&content, run->open_domains);
+        orr_fingerprint_word(&content, run->counted ? 0 : run->sketch->moved);
+        orr_fingerprint_word(&content, run->counted ? all->gpu_content_fingerprint
+                                                    : all->content_fingerprint);
+    }
+    return content;
 }
 
 /* --- placing --- */
@@ -308,7 +366,7 @@ bool orr_dry_run__place(const struct orr_victim_search *search, struct orr_jobvi
     if (run->counted) {
         run->places = run->counts->places;
     } else {
-        recount_places(search->session, run, run->sketch->touched_count);
+        recount_places(search->session, run);
     }
     return placed;
 }

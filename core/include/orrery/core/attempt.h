@@ -44,9 +44,17 @@ struct orr_sketch_rooms { /* sketch_rooms.c: nodes by what they have free */
     bool counted;          /* no node of the session has too many GPUs */
     uint64_t *room, *idle; /* by GPUs free, and by those idle at least: a bit by rank */
     uint64_t *sharing;     /* a bit by rank: the node has shared devices */
+    int64_t *left;         /* by node: most that one of these has for another task, MiB */
     uint32_t counts[ORR_COUNTED_GPUS + 1], idle_counts[ORR_COUNTED_GPUS + 1]; /* bits of each */
     uint32_t *by_rank;                                                        /* nodes */
     int8_t *room_of, *idle_of;                                                /* by node */
+};
+
+struct orr_sketch_content { /* sketch_content.c: what open nodes have for tasks */
+    uint64_t run;           /* of the sketch that it is known of; 0: none */
+    size_t touched;         /* so many of its `touched` are in it */
+    uint64_t sum, *of_node; /* of open nodes */
+    uint32_t node_count;
 };
 
 /* What an attempt would do to nodes, tried on their books or on counts alone: tasks, queues and the
@@ -58,6 +66,7 @@ struct orr_sketch {
     unsigned char *saved;          /* a node's books before each step */
     size_t count, capacity;
     uint32_t next_gpu_group;
+    uint64_t moved; /* fingerprint of what nodes have more or less than when it began */
     /* The last pod of whole GPUs: what it asked, its node, and `changes` once it was there. Nodes
      * may have been as good as the best that was there then, `like_points` and `like_free`. */
     uint32_t last_ask, last_node;
@@ -75,8 +84,11 @@ struct orr_sketch {
      */
     uint32_t *touched;
     size_t touched_count, touched_capacity;
+    size_t *last_touched; /* by node: its last place among those */
+    uint32_t node_count;  /* of these places */
     uint64_t run;
     struct orr_sketch_rooms rooms;
+    struct orr_sketch_content content;
 };
 /* is_open: by node, borrowed until the sketch ends. */
 void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session, const bool *is_open);
@@ -93,6 +105,10 @@ void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
  * orr_sketch_end the list is the same; it has all nodes that are open on counts. */
 bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct orr_task_list tasks,
                     const bool *evicted, struct orr_node_list nodes);
+/* Fingerprint of what these nodes have for tasks, of a sketch on books after its last eviction.
+ * Until the sketch ends the list is the same, and tasks go to these nodes alone. Where domains are
+ * put in order, by what their nodes have of everything, `moved` counts beside. */
+uint64_t orr_sketch_content(struct orr_sketch *sketch, struct orr_node_list open);
 /* Returns how much was done so far. */
 size_t orr_sketch_checkpoint(const struct orr_sketch *sketch);
 /* Takes back what was done since the checkpoint. */
@@ -100,6 +116,11 @@ void orr_sketch_rollback(struct orr_sketch *sketch, size_t checkpoint);
 /* Takes back everything; nothing is sketched until the next start. */
 void orr_sketch_end(struct orr_sketch *sketch);
 void orr_sketch_release(struct orr_sketch *sketch);
+/* Of the nodes that were touched it comes again later. */
+static inline bool orr_sketch_comes_again(const struct orr_sketch *sketch, size_t touched)
+{
+    return sketch->last_touched[sketch->touched[touched]] != touched;
+}
 
 ORR_API_END
 
