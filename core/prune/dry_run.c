@@ -12,8 +12,8 @@
  * It does not tell whether the preemptor finds a place, so it is asked once a scenario was
  * rejected, when how far this one gets no longer counts.
  *
- * On counts of GPUs a dry run ends as soon as it comes to where an earlier one was, of which it is
- * known how it ended (dry_run_memo.c).
+ * A dry run ends as soon as it comes to where an earlier one was, of which it is known how it ended
+ * (dry_run_memo.c).
  */
 #include "dry_run.h"
 
@@ -191,13 +191,14 @@ static enum orr_outcome serve_all(struct serving *serving)
     const struct orr_session *session = search->session;
     struct orr_apart *s = search->refuter.apart;
     orr_dry_run__start_positions(s);
+    const bool noted = orr_dry_run__has_content(session, s);
     const enum orr_outcome known =
-        s->run->counted ? orr_dry_run__known_outcome(search, 0) : ORR_OUTCOME_SOLVED;
+        noted ? orr_dry_run__known_outcome(search, 0) : ORR_OUTCOME_SOLVED;
     if (known != ORR_OUTCOME_SOLVED) {
         return known;
     }
     start_order(serving);
-    serving->noted = s->run->counted && orr_order_start_fingerprint(serving->order);
+    serving->noted = noted && orr_order_start_fingerprint(serving->order);
     const enum orr_outcome outcome = serve(serving);
     if (serving->noted && outcome != ORR_OUTCOME_SOLVED && !serving->order->unclear) {
         orr_dry_run__note(search, outcome);
