@@ -36,7 +36,8 @@ static uint32_t most_gpus(const struct orr_flat *f, uint64_t demands)
 static struct run make_run(const struct orr_flat *f, uint32_t place)
 {
     const struct orr_contender *contender = &f->contenders[place];
-    struct run run = {.contender = place, .leaf = contender->leaf, .gpus = 1};
+    struct run run = {
+        .contender = place, .leaf = contender->leaf, .tasks = contender->tasks, .gpus = 1};
     if (contender != f->own) {
         run.gpus = contender->gpus * contender->tasks;
         run.waiting = most_gpus(f, f->between[place]);

@@ -9,6 +9,7 @@
 struct run {
     uint32_t contender; /* one of them */
     uint32_t leaf;
+    uint32_t tasks;
     uint32_t gpus;        /* of each contender; of the preemptor 1, see `own` */
     uint32_t waiting;     /* the most GPUs that a job asks which waits just before its first */
     bool light;           /* see aggregate_serve.c */
@@ -27,10 +28,15 @@ struct standing { /* of a queue that holds so many GPUs: see struct orr_queue_ra
     bool known;
 };
 
+struct turn {                    /* of a contender, NULL: there is none */
+    const struct standing *with; /* how its leaf stands then, */
+    uint32_t held;               /* which holds so many GPUs, by contenders */
+};
+
 struct service { /* a leaf */
     /* of a search */
     uint32_t queue;
-    bool is_own, goes_first;    /* the preemptor's; served before that */
+    bool goes_first;            /* whoever of it are chosen, before the preemptor */
     uint32_t before;            /* leaves that are served before it if all else is equal */
     uint32_t stays, gone;       /* GPUs of its queue that no contender holds; of all contenders */
     struct standing *standings; /* by the GPUs that contenders hold */
@@ -39,7 +45,8 @@ struct service { /* a leaf */
     const struct stretch *at, *end; /* whose contenders are next */
     uint32_t left;                  /* so many of them; 0: the leaf has no more */
     uint32_t held;                  /* GPUs, by contenders */
-    const struct standing *with;    /* the next contender, or who waits before it */
+    uint32_t asked;                 /* GPUs, by the next contender or who waits before it */
+    struct turn heavy;              /* of the next contender that is not light */
 };
 
 struct orr_aggregate {

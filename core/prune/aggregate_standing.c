@@ -161,10 +161,8 @@ static bool open_leaves(const struct orr_victim_search *search)
     for (uint32_t t = 0; t < f->leaf_count && tell; t++) {
         const uint32_t next = f->leaves[t].first + 1;
         f->aggregate->services[t].before = count_before(search, t);
-        f->aggregate->services[t].is_own = t == f->own->leaf;
-        tell = f->aggregate->services[t].is_own
-                   ? next == f->contender_count || f->contenders[next].leaf != t
-                   : open_leaf(search, t);
+        tell = t == f->own->leaf ? next == f->contender_count || f->contenders[next].leaf != t
+                                 : open_leaf(search, t);
     }
     return tell;
 }
@@ -192,7 +190,7 @@ static void open_runs(const struct orr_flat *f)
         service->goes_first = f->leaves[run->leaf].served_first;
         run->fingerprint = service->fingerprint;
         orr_fingerprint_word(&run->fingerprint,
-                             (uint64_t)service->goes_first << 1 | service->is_own);
+                             (uint64_t)service->goes_first << 1 | (run->leaf == f->own->leaf));
         orr_fingerprint_word(&run->fingerprint, (uint64_t)contender->gpus << 32 | contender->tasks);
     }
 }
