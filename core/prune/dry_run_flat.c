@@ -187,17 +187,6 @@ static const struct orr_queue_rank *rank_of(const struct orr_victim_search *sear
     return &leaf->worst;
 }
 
-/* The preemptor's leaf waits for those that are served first, however they stand. */
-static bool is_served_before(const struct orr_victim_search *search, struct orr_leaf *a,
-                             struct orr_leaf *b)
-{
-    const struct orr_leaf *own = &search->refuter.flat->leaves[search->refuter.flat->own->leaf];
-    const int fixed = (a == own && b->served_first) - (b == own && a->served_first);
-    return fixed != 0 ? fixed < 0
-                      : orr_queue_compare_ranks(search->session, rank_of(search, a),
-                                                rank_of(search, b)) < 0;
-}
-
 /* The leaf that is served next; NULL: none has contenders left. */
 static struct orr_leaf *next_leaf(const struct orr_victim_search *search)
 {
@@ -205,7 +194,9 @@ static struct orr_leaf *next_leaf(const struct orr_victim_search *search)
     struct orr_leaf *best = NULL;
     for (uint32_t t = 0; t < f->leaf_count; t++) {
         struct orr_leaf *leaf = &f->leaves[t];
-        if (leaf->left > 0 && (best == NULL || is_served_before(search, leaf, best))) {
+        if (leaf->left > 0 &&
+            (best == NULL || orr_queue_compare_ranks(search->session, rank_of(search, leaf),
+                                                     rank_of(search, best)) < 0)) {
             best = leaf;
         }
     }
