@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "aggregate": a dry run (dry_run_flat.c) on less, how many nodes have how much room, leaves
  * the preemptor none. It serves when nothing is idle anywhere, so that nodes with equal room are as
- * good as each other, and says for sure when the preemptor finds no place. Everything else is left
- * to the dry run. What is taken back while it waits for GPUs being released leaves fewer idle than
- * none, so that these are like the others.
+ * good as each other, and says for sure when the preemptor finds no place. Where something is idle
+ * it knows victims that leave nothing wherever they go. Everything else is left to the dry run.
+ * What is taken back while it waits for GPUs being released leaves fewer idle than none, so that
+ * these are like the others.
  *
  * Victims of one queue that are next to each other in line, ask as many GPUs and have nobody
  * waiting between them are a run. Of a run only the number of chosen ones matters, as GPUs alone
@@ -153,17 +154,16 @@ static bool serve_or_recall(const struct orr_victim_search *search, const struct
     return answer == LEAVES_SOME;
 }
 
-/* Of victims that an aggregate will do for. */
+/* Where nothing is idle anywhere. */
 static bool may_leave_place(struct orr_victim_search *search, const struct orr_taken *taken)
 {
     const struct orr_flat *f = search->refuter.flat;
-    const struct orr_contender *own = f->own;
-    const bool one_node = taken->to == taken->from + 1 && !taken->sizes.gangs;
-    if (f->over_quota ||
-        (taken->window->late == 0 &&
-         (one_node || orr_flat__leave_nothing(f, &taken->sizes) ||
-          orr_histogram__hold_all(taken->rooms, &taken->window->tasks))) ||
-        orr_histogram__places(taken->rooms, own->gpus) < own->tasks) {
+    if (taken->sizes.unlike) {
+        return true;
+    }
+    if ((taken->window->late == 0 &&
+         orr_histogram__hold_all(taken->rooms, &taken->window->tasks)) ||
+        orr_histogram__places(taken->rooms, f->own->gpus) < f->own->tasks) {
         return false;
     }
     return !orr_aggregate__open(search) || serve_or_recall(search, taken);
@@ -172,12 +172,16 @@ static bool may_leave_place(struct orr_victim_search *search, const struct orr_t
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
                               uint32_t nth)
 {
+    const struct orr_flat *f = search->refuter.flat;
+    const bool usable = f->aggregate->usable;
     struct orr_taken taken;
-    if (!search->refuter.flat->aggregate->usable) {
-        return true;
+    if (f->over_quota || (usable && to == from + 1 &&
+                          orr_flat__all_come_back(search, search->capacities.bearing[from]))) {
+        return false;
     }
     orr_flat__take(search, from, to, nth, &taken);
-    const bool place = taken.sizes.unlike || may_leave_place(search, &taken);
+    const bool nothing = taken.window->late == 0 && orr_flat__leave_nothing(f, &taken.sizes);
+    const bool place = !nothing && (!usable || may_leave_place(search, &taken));
     orr_flat__put_back(search, &taken);
     return place;
 }

@@ -55,31 +55,37 @@ static const struct orr_contender *contender_of(const struct orr_victim_search *
     return &f->contenders[f->contender_of_job[search->potential.items[potential].job]];
 }
 
-/* Victims of a node, from the last one back; by: 1 to take them, -1 to leave them. */
-static void count_from(const struct orr_victim_search *search, struct orr_window *window,
-                       uint32_t last, uint32_t by)
+/* Gangs are not counted here. */
+static void count_one(const struct orr_victim_search *search, struct orr_window *window,
+                      uint32_t potential, uint32_t by)
 {
-    for (uint32_t i = last; i != ORR_NONE; i = search->potential.items[i].before) {
-        const struct orr_contender *contender = contender_of(search, i);
-        if (contender->tasks == 1) {
-            count(search->refuter.flat, window, contender, by);
-        }
+    const struct orr_contender *contender = contender_of(search, potential);
+    if (contender->tasks == 1) {
+        count(search->refuter.flat, window, contender, by);
     }
 }
 
-static void take_node(const struct orr_victim_search *search, struct orr_window *window,
-                      uint32_t node)
+/* A node and its victims, from the last one back; by: 1 to take them, -1 to leave them. */
+static void count_node(const struct orr_victim_search *search, struct orr_window *window,
+                       uint32_t node, uint32_t by)
 {
-    orr_histogram_add(&window->rooms, room_of(search, node), 1);
-    count_from(search, window, search->capacities.last_on[node], 1);
+    orr_histogram_add(&window->rooms, room_of(search, node), by);
+    for (uint32_t i = search->capacities.last_on[node]; i != ORR_NONE;
+         i = search->potential.items[i].before) {
+        count_one(search, window, i, by);
+    }
 }
 
-/* A node with so much room, and this its last victim. */
-static void leave_node(const struct orr_victim_search *search, struct orr_window *window,
-                       uint32_t room, uint32_t last)
+bool orr_flat__all_come_back(const struct orr_victim_search *search, uint32_t node)
 {
-    orr_histogram_take(&window->rooms, room, 1);
-    count_from(search, window, last, UINT32_MAX);
+    const struct orr_flat *f = search->refuter.flat;
+    bool all = true;
+    for (uint32_t i = search->capacities.last_on[node]; all && i != ORR_NONE;
+         i = search->potential.items[i].before) {
+        const struct orr_contender *contender = contender_of(search, i);
+        all = contender->tasks == 1 && f->leaves[contender->leaf].served_first;
+    }
+    return all;
 }
 
 /* --- from state to state --- */
@@ -90,8 +96,9 @@ static void follow(struct orr_victim_search *search, uint32_t room, uint32_t nth
 {
     const struct orr_capacities *c = &search->capacities;
     struct orr_windows *all = search->refuter.flat->windows;
-    const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
-    const uint32_t now = orr_capacities_nth(c, last->node);
+    const uint32_t last = search->potential.count - 1;
+    const uint32_t node = search->potential.items[last].node;
+    const uint32_t now = orr_capacities_nth(c, node);
     const uint32_t *able = c->bearing + (c->bearing_count - c->able);
     for (uint32_t h = 0; h < all->window_count; h++) {
         struct orr_window *window = &all->windows[h];
@@ -100,16 +107,19 @@ static void follow(struct orr_victim_search *search, uint32_t room, uint32_t nth
         if (window->changes != all->changes) {
             continue;
         }
-        if (was_in) {
-            leave_node(search, window, room, last->before);
-        }
-        if (is_in) {
-            take_node(search, window, last->node);
+        if (was_in) { /* as if it stayed */
+            orr_histogram_take(&window->rooms, room, 1);
+            orr_histogram_add(&window->rooms, room_of(search, node), 1);
+            count_one(search, window, last, 1);
         }
         if (was_in && !is_in) {
-            take_node(search, window, able[size - 1]);
-        } else if (is_in && !was_in && size < c->able) {
-            leave_node(search, window, room_of(search, able[size]), c->last_on[able[size]]);
+            count_node(search, window, node, UINT32_MAX);
+            count_node(search, window, able[size - 1], 1);
+        } else if (is_in && !was_in) {
+            count_node(search, window, node, 1);
+            if (size < c->able) {
+                count_node(search, window, able[size], UINT32_MAX);
+            }
         }
         window->changes++;
     }
@@ -146,7 +156,7 @@ static void list(struct orr_victim_search *search, struct orr_window *window, ui
     *window = (struct orr_window){.changes = f->windows->changes, .counts = counts};
     counts[f->own->run] = 1;
     for (uint32_t i = from; i < to; i++) {
-        take_node(search, window, search->capacities.bearing[i]);
+        count_node(search, window, search->capacities.bearing[i], 1);
     }
 }
 

@@ -270,8 +270,7 @@ bool orr_flat__demands(struct orr_victim_search *search, const struct orr_conten
 uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
                         uint32_t task);
 void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender);
-/* All victims are served before the preemptor, and the nodes have less room than it needs: then it
- * gets none. */
+/* Victims of these sizes, all served before the preemptor, leave it nothing. */
 bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes);
 /* Finds out which leaves go first. False: too many distinct demands. */
 bool orr_flat__compare_leaves(struct orr_victim_search *search);
@@ -280,6 +279,9 @@ bool orr_flat__compare_leaves(struct orr_victim_search *search);
 void orr_flat__make_windows(struct orr_victim_search *search);
 void orr_flat__empty_windows(const struct orr_victim_search *search);
 void orr_flat__victim_added(struct orr_victim_search *search);
+/* The potential victims of the node are served before the preemptor and run nowhere else: of a
+ * scenario of that node alone nobody finds less than there was. */
+bool orr_flat__all_come_back(const struct orr_victim_search *search, uint32_t node);
 /* The potential victims on the bearing nodes [from, to), those of the nth scenario of a state or
  * ORR_NONE. To be put back before the next ones are taken. */
 void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,

@@ -78,21 +78,27 @@ uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_cont
  * needs. If a single task does not, no node has the room it asked, from then on. So the preemptor
  * gets nothing
  * - if no victim is larger than its tasks, and none is a gang;
- * - if all victims ask the same: whatever is where, their places are as many as they are;
+ * - if all victims ask the same: whatever is where, their places are as many as they are. Where no
+ * node had room for one of them, each has what it had, so that it need be less on each node alone;
  * - if there are two sizes, the smaller divides the larger, and the larger fills a node: small
  * tasks go to nodes already begun before they begin another, and begin one only if all others are
  * full, so that what is left over then is enough for the large ones. */
 bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes)
 {
+    const bool little = f->index->whole_in_all < (int64_t)f->own->gpus;
     if (sizes->unlike || sizes->set == 0) {
-        return !sizes->unlike;
+        return !sizes->unlike && little;
     }
     const uint32_t small = (uint32_t)__builtin_ctz(sizes->set);
     const uint32_t large = 31 - (uint32_t)__builtin_clz(sizes->set);
+    const uint32_t least = small < f->own->gpus ? small : f->own->gpus;
     const bool two = sizes->set == (1u << small | 1u << large);
-    return small == large || (!sizes->gangs && large <= f->own->gpus) ||
-           (two && large % small == 0 && (int32_t)large >= f->index->largest_node &&
-            f->index->most_idle < (int32_t)small);
+    if (small == large) {
+        return little || f->index->by_whole.some >> least == 0;
+    }
+    return little && ((!sizes->gangs && large <= f->own->gpus) ||
+                      (two && large % small == 0 && (int32_t)large >= f->index->largest_node &&
+                       f->index->most_idle < (int32_t)small));
 }
 
 /* With all victims together some node would pass KAI's filter of idle GPUs for a task of the
@@ -148,7 +154,7 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_sizes sizes = {0};
-    if (f->index->whole_in_all >= (int64_t)f->own->gpus || !orr_flat__compare_leaves(search)) {
+    if (!orr_flat__compare_leaves(search)) {
         return false;
     }
     for (uint32_t r = 0; r < f->row_count; r++) {
