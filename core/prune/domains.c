@@ -13,17 +13,6 @@
  */
 #include "places.h"
 
-struct orr_domains {
-    const struct orr_topology_level *level; /* NULL: the job need not stay together */
-    uint32_t pinned;                        /* the domain of its active pods; ORR_NONE: any */
-    /* By domain: places while nobody is moved, on so many of the nodes: as many as it took until a
-     * domain had enough. */
-    int64_t *free;
-    uint32_t counted;
-    int64_t most;    /* in one domain */
-    int64_t *gained; /* by domain: scratch, all 0 between */
-};
-
 /* Of the job's only pod set or a set above it, the narrowest. */
 static const struct orr_topology_level *level_of(const struct orr_session *session, uint32_t job)
 {
@@ -61,86 +50,32 @@ static uint32_t find_pinned(const struct orr_session *session, uint32_t job,
     return pinned;
 }
 
-/* ORR_NONE: tasks of the job cannot go there. */
-static uint32_t domain_at(const struct orr_domains *domains, uint32_t node)
+/* By domain of the level that the job must stay in; NULL: it need not stay together. */
+static struct orr_place_sums *sums_of(struct orr_victim_search *search)
 {
-    const uint32_t domain = domains->level->domain_of_node[node];
-    return domains->pinned == ORR_NONE || domain == domains->pinned ? domain : ORR_NONE;
-}
-
-static struct orr_domains *domains_of(struct orr_victim_search *search)
-{
-    if (search->refuter.domains == NULL) {
-        struct orr_domains *domains = orr_arena_alloc(&search->memory, 1, sizeof *domains);
-        domains->level = level_of(search->session, search->job);
-        if (domains->level != NULL) {
-            domains->pinned = find_pinned(search->session, search->job, domains->level);
-            const uint32_t count = domains->level->domain_count;
-            domains->free = orr_arena_alloc(&search->memory, count, sizeof *domains->free);
-            domains->gained = orr_arena_alloc(&search->memory, count, sizeof *domains->gained);
-        }
-        search->refuter.domains = domains;
-    }
-    return search->refuter.domains;
-}
-
-static void count_free(struct orr_domains *domains, const struct orr_places *places,
-                       const struct orr_measure *measure)
-{
-    while (domains->most < measure->own && domains->counted < places->session->node_count) {
-        const uint32_t n = domains->counted++, domain = domain_at(domains, n);
-        if (domain != ORR_NONE) {
-            int64_t *free = &domains->free[domain];
-            *free += orr_places__free_on(places, measure, n);
-            domains->most = *free > domains->most ? *free : domains->most;
+    struct orr_refuter *refuter = &search->refuter;
+    if (!refuter->domains_known) {
+        const struct orr_topology_level *level = level_of(search->session, search->job);
+        refuter->domains_known = true;
+        if (level != NULL) {
+            refuter->domains = orr_arena_take(&search->memory, 1, sizeof *refuter->domains);
+            orr_places__open_sums(refuter->domains, &search->memory, level->domain_count);
+            refuter->domains->domain_of = level->domain_of_node;
+            refuter->domains->pinned = find_pinned(search->session, search->job, level);
         }
     }
-}
-
-/* The most places of a domain while the victims are away. */
-static int64_t most_without(struct orr_domains *domains, const struct orr_places *places,
-                            const struct orr_measure *measure)
-{
-    const uint32_t *touched = places->session->victim_index->gained_on;
-    int64_t most = domains->most;
-    for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t domain = domain_at(domains, touched[i]);
-        if (domain != ORR_NONE) {
-            domains->gained[domain] += orr_places__gained_on(places, measure, touched[i]);
-            const int64_t now = domains->free[domain] + domains->gained[domain];
-            most = now > most ? now : most;
-        }
-    }
-    for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t domain = domain_at(domains, touched[i]);
-        if (domain != ORR_NONE) {
-            domains->gained[domain] = 0;
-        }
-    }
-    return most;
+    return refuter->domains;
 }
 
 bool orr_victim__pins_domain(struct orr_victim_search *search)
 {
-    return search->session->jobs[search->job].active > 0 && domains_of(search)->level != NULL &&
-           domains_of(search)->pinned != ORR_NONE;
+    return search->session->jobs[search->job].active > 0 && sums_of(search) != NULL &&
+           sums_of(search)->pinned != ORR_NONE;
 }
 
 bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    struct orr_domains *domains = domains_of(search);
-    struct orr_places *places = domains->level == NULL ? NULL : orr_places__of(search);
-    if (places == NULL || places->count == 0) {
-        return false;
-    }
-    const struct orr_measure *widest = &places->measures[places->widest];
-    count_free(domains, places, widest);
-    if (domains->most >= widest->own) {
-        return false;
-    }
-    orr_places__move(places, potential);
-    orr_places__move(places, &search->recorded);
-    const int64_t most = most_without(domains, places, widest);
-    orr_places__move_back(places);
-    return most < widest->own;
+    struct orr_place_sums *domains = sums_of(search);
+    return domains != NULL &&
+           orr_places__lack(orr_places__of(search), domains, false, potential, &search->recorded);
 }

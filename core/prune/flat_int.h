@@ -152,6 +152,7 @@ struct orr_failed_search { /* a search for victims, as long as it would fail aga
 };
 
 struct orr_gained { /* on a node, by victims that are moved away from it */
+    bool any;
     int64_t amounts[ORR_SLOTS_MAX];
     int64_t shares; /* of shared devices, of each so many: */
 };
@@ -182,7 +183,7 @@ struct orr_victim_index {
     bool *is_odd, *is_uneven;
     uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
     struct orr_gained *gained;               /* by node: scratch of places.c, all 0 between */
-    uint32_t *gained_on, *gained_at;         /* nodes that are in use of it; where in there */
+    uint32_t *gained_on;                     /* the nodes that are in use of it */
     uint32_t device_size_count;              /* 0: there are too many */
     uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */

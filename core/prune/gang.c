@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "gang", all actions: one of the preemptor's tasks can be had, but never all of them,
- * whoever of the candidates is a victim; and what "domains" knows of a whole search: not even one.
+ * whoever of the candidates is a victim; and what "domains" and "limit" know of a whole search.
  *
  * A search ends with a probe of all tasks, and fails where that one does; what smaller probes find
  * is taken back. It fails too where its first probe, of one task, does. A probe's victims, with
@@ -20,14 +20,6 @@
  */
 #include "prune_int.h"
 
-static bool is_alike(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    return orr_victim__pending_gpus(session, search->tasks.tasks[0]) > 0 &&
-           session->jobs[search->job].set_count <= 2 && session->v017 == NULL &&
-           orr_prune__ask_alike(search);
-}
-
 /* All that the candidates hold, for the first k tasks. The next probe begins anew. */
 static void accumulate(struct orr_victim_search *search, uint32_t k)
 {
@@ -45,30 +37,32 @@ static void accumulate(struct orr_victim_search *search, uint32_t k)
     }
 }
 
-static bool lacks_places(struct orr_victim_search *search)
+bool orr_victim__asks_alike(const struct orr_victim_search *search)
 {
-    return search->action == ORR_ACTION_CONSOLIDATION &&
-           orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
-           orr_victim__lacks_places(search, &search->potential);
+    const struct orr_session *session = search->session;
+    const int64_t each = orr_victim__pending_gpus(session, search->tasks.tasks[0]);
+    bool alike = each > 0 && session->jobs[search->job].set_count <= 2 && session->v017 == NULL;
+    for (uint32_t i = 1; alike && i < search->tasks.count; i++) {
+        alike = orr_victim__pending_gpus(session, search->tasks.tasks[i]) == each;
+    }
+    return alike;
 }
 
-static bool lacks_domain(struct orr_victim_search *search)
+bool orr_victim__passes_at_most(struct orr_victim_search *search, uint32_t k)
 {
-    return orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
-           orr_victim__lacks_domain(search, &search->potential);
-}
-
-bool orr_victim__knows_gang(const struct orr_victim_search *search)
-{
-    return search->candidates != NULL && is_alike(search);
+    accumulate(search, k);
+    return orr_victim__passes_filters(search);
 }
 
 enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k)
 {
-    accumulate(search, k);
-    if (!orr_victim__passes_filters(search)) {
+    if (!orr_victim__passes_at_most(search, k)) {
         return ORR_OUTCOME_FILTERED;
     }
-    return lacks_places(search) || lacks_domain(search) ? ORR_OUTCOME_NOT_PLACED
-                                                        : ORR_OUTCOME_SOLVED;
+    const bool lacks = (orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
+                        search->action == ORR_ACTION_CONSOLIDATION &&
+                        orr_victim__lacks_places(search, &search->potential)) ||
+                       (orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
+                        orr_victim__lacks_domain(search, &search->potential));
+    return lacks ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
 }

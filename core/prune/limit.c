@@ -4,9 +4,8 @@
  *
  * Let q be such a queue: what it holds now and what the preemptor asks in all exceed a limit that
  * the preemptor is asked about (KAI's JobOverCapacity). A search succeeds only with a scenario for
- * all of the preemptor's tasks. A job of several pod sets may be placed in part by a scenario,
- * which v0.17 then abandons (ORR_SEARCH_ABANDONED) with its shares moved; nothing is claimed of
- * such a job.
+ * all of the preemptor's tasks. A job of several pod sets may be placed in part by a scenario;
+ * nothing is claimed of such a job.
  *
  * - Consolidation: all victims and the preemptor must be placed in the end. Of those below q that
  *   ask the resource, the preemptor among them, one is served last, and then q holds all it held
@@ -15,7 +14,9 @@
  *   limit is asked about; where there are any, nothing is refuted for GPUs.
  * - Reclaim, if no possible victim is below q: it holds the same when the preemptor is served.
  *
- * Queues below the preemptor's, topology and room play no part.
+ * Queues below the preemptor's, topology and room play no part. How far the search would get is
+ * asked of everything that candidates hold (gang.c): if it passes KAI's filters with all tasks,
+ * some scenario is tried and finds no place; if not even with one task, none is tried.
  */
 #include "prune_int.h"
 
@@ -58,9 +59,7 @@ bool orr_victim__over_limit(const struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     const struct orr_demand demand =
         orr_session_demand(session, &search->tasks, session->max_gpu_memory_mib);
-    const bool claims = session->rules.proportion &&
-                        orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
-    uint32_t q = claims ? session->jobs[search->job].queue : ORR_NONE;
+    uint32_t q = session->rules.proportion ? session->jobs[search->job].queue : ORR_NONE;
     for (; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;

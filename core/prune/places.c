@@ -2,32 +2,29 @@
 /* Pruner "places", consolidation: whoever is moved, there are not enough places for all. It holds
  * in every world, as queues, topology and whatever else is asked can only make places fewer.
  *
- * Every task that is moved must find a place again, and so must the preemptor's. Take amounts z of
- * some resources. A node on which r is free has min (r / z) places, over these resources, all
- * shares rounded down, and a task that asks a takes at least min (a / z) of them wherever
- * it goes. So if all find a place,
+ * Every task that is moved must find a place again, and so must the preemptor's. Let z be the
+ * amounts that the preemptor's first task asks, but for a part of a device. A node on which r is
+ * free has min (r / z) places, over these resources, all shares rounded down, and a task that asks
+ * a takes at least min (a / z) of them wherever it goes. So if all find a place,
  *
  *     sum over nodes of min ((free + moved away) / z)
  *         >=  sum over those moved of min (a / z)  +  the same of the preemptor's tasks
  *
- * - of whole GPUs alone, z from 1 to what the preemptor's first task asks;
- * - of all that it asks together, but for a part of a device.
+ * A task that shares a device takes no whole GPU. The device is a whole one again only if all
+ * memory that is held of it is moved, so that a task gives back a share of it, as much as it holds
+ * of that memory; shares of the devices of a node are added up and rounded down.
  *
- * A task that shares a device takes no whole GPU or more. The device is a whole one again only if
- * all memory that is held of it is moved, so that a task gives back a share of it, as much as it
- * holds of that memory; shares of the devices of a node are added up and rounded down.
- *
- * What a task that is moved adds to the difference of both branches, what it leaves of a multiple
- * of z, is never below 0. So what fails with all of some set moved fails with any of it: it is
- * asked of all candidates before a search (kept by what the first task asks while nodes and
- * candidates stay), and of a scenario. The latter counts all of the preemptor's tasks, of which a
- * job of several pod sets may get a part only: it is not asked of such a job.
+ * What a task that is moved adds to the difference of both sides, what it leaves of a multiple of
+ * z, is never below 0. So what fails with all of some set moved fails with any of it: it is asked
+ * of all candidates before a search (kept by what the first task asks while nodes and candidates
+ * stay), and of a scenario. The latter counts all of the preemptor's tasks, of which a job of
+ * several pod sets may get a part only: it is not asked of such a job.
  */
 #include "places.h"
 
 #include <string.h>
 
-/* --- what is free --- */
+/* --- what a node has, and what a task takes --- */
 
 static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_t slot)
 {
@@ -39,38 +36,22 @@ static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_
 }
 
 /* With what those that are moved leave there; `gained` NULL: while nobody is. */
-static int64_t places_on(const struct orr_places *places, const struct orr_measure *m,
-                         uint32_t node, const struct orr_gained *gained)
+static int64_t places_on(const struct orr_places *places, uint32_t node,
+                         const struct orr_gained *gained)
 {
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < m->slot_count && least > 0; i++) {
-        const uint32_t slot = m->slots[i];
+    for (uint32_t i = 0; i < places->slot_count && least > 0; i++) {
+        const uint32_t slot = places->slots[i];
         int64_t room = room_of(places->session, node, slot);
         if (gained != NULL) {
             room += gained->amounts[slot];
             room += slot == ORR_SLOT_GPU ? gained->shares / ORR_DEVICE_SHARE : 0;
         }
-        const int64_t count = room / m->each[slot];
+        const int64_t count = room / places->each[slot];
         least = count < least ? count : least;
     }
     return least;
 }
-
-/* Node by node, until there are so many places or all nodes are counted. */
-static void count_free(const struct orr_places *places, struct orr_measure *m, int64_t enough)
-{
-    const struct orr_session *session = places->session;
-    if (m->counted == 0 && m->slot_count == 1 && m->slots[0] == ORR_SLOT_GPU) {
-        m->free = orr_histogram__places(&session->victim_index->by_whole,
-                                        (uint32_t)m->each[ORR_SLOT_GPU]);
-        m->counted = session->node_count;
-    }
-    while (m->free < enough && m->counted < session->node_count) {
-        m->free += places_on(places, m, m->counted++, NULL);
-    }
-}
-
-/* --- what a task takes --- */
 
 static int64_t asked(const struct orr_ask *ask, uint32_t slot)
 {
@@ -80,14 +61,28 @@ static int64_t asked(const struct orr_ask *ask, uint32_t slot)
     return ask->request.v[slot];
 }
 
-static int64_t taken(const struct orr_measure *m, const struct orr_ask *ask)
+static int64_t taken(const struct orr_places *places, const struct orr_ask *ask)
 {
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < m->slot_count && least > 0; i++) {
-        const int64_t count = asked(ask, m->slots[i]) / m->each[m->slots[i]];
+    for (uint32_t i = 0; i < places->slot_count && least > 0; i++) {
+        const int64_t count = asked(ask, places->slots[i]) / places->each[places->slots[i]];
         least = count < least ? count : least;
     }
     return least;
+}
+
+/* For a preemptor whose first task asks this. */
+static void open_places(struct orr_places *places, struct orr_session *session,
+                        struct orr_arena *memory, const struct orr_ask *first)
+{
+    *places = (struct orr_places){.session = session};
+    for (uint32_t slot = 0; slot < session->slot_count; slot++) {
+        if (slot != ORR_SLOT_PODS && asked(first, slot) > 0) {
+            places->each[slot] = asked(first, slot);
+            places->slots[places->slot_count++] = slot;
+        }
+    }
+    orr_places__open_sums(&places->all, memory, 1);
 }
 
 /* --- what is moved away --- */
@@ -112,197 +107,183 @@ static int64_t shares_left(const struct orr_session *session, const struct orr_s
     return shares;
 }
 
-static void move(struct orr_places *places, const struct orr_stask *task)
-{
-    const struct orr_session *session = places->session;
-    const struct orr_ask *ask = orr_task_ask(session, task);
-    const uint32_t node = task->live.node;
-    struct orr_victim_index *all = session->victim_index;
-    struct orr_gained *gained = &all->gained[node];
-    if (all->gained_at[node] >= places->touched_count ||
-        all->gained_on[all->gained_at[node]] != node) {
-        all->gained_at[node] = places->touched_count;
-        all->gained_on[places->touched_count++] = node;
-    }
-    const struct orr_measure *widest = &places->measures[places->widest];
-    for (uint32_t i = 0; i < widest->slot_count; i++) {
-        gained->amounts[widest->slots[i]] += asked(ask, widest->slots[i]);
-    }
-    gained->shares += orr_ask_is_shared(ask) ? shares_left(session, task) : 0;
-}
-
 static bool is_moved(const struct orr_stask *task)
 {
     return orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) &&
            task->live.node != ORR_NONE;
 }
 
-/* --- the comparison --- */
-
-void orr_places__move(struct orr_places *places, const struct orr_victims *victims)
+static void move(struct orr_places *places, const struct orr_stask *task)
 {
+    const struct orr_session *session = places->session;
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    struct orr_gained *gained = &session->victim_index->gained[task->live.node];
+    if (!gained->any) {
+        gained->any = true;
+        session->victim_index->gained_on[places->touched_count++] = task->live.node;
+    }
+    for (uint32_t i = 0; i < places->slot_count; i++) {
+        gained->amounts[places->slots[i]] += asked(ask, places->slots[i]);
+    }
+    gained->shares += orr_ask_is_shared(ask) ? shares_left(session, task) : 0;
+}
+
+/* Returns how many places they take when they come back. */
+static int64_t move_all(struct orr_places *places, const struct orr_victims *victims)
+{
+    int64_t needed = 0;
     for (uint32_t i = 0; i < victims->count; i++) {
         const struct orr_stask *task = &places->session->tasks[victims->items[i].task];
         if (is_moved(task)) {
             move(places, task);
+            needed += taken(places, orr_task_ask(places->session, task));
         }
     }
+    return needed;
 }
 
-void orr_places__move_back(struct orr_places *places)
+static void move_back(struct orr_places *places)
 {
-    struct orr_victim_index *all = places->session->victim_index;
+    const struct orr_victim_index *all = places->session->victim_index;
     for (uint32_t i = 0; i < places->touched_count; i++) {
         memset(&all->gained[all->gained_on[i]], 0, sizeof *all->gained);
     }
     places->touched_count = 0;
 }
 
-int64_t orr_places__gained_on(const struct orr_places *places, const struct orr_measure *measure,
-                              uint32_t node)
+/* --- the comparison --- */
+
+void orr_places__open_sums(struct orr_place_sums *sums, struct orr_arena *memory, uint32_t domains)
 {
-    return places_on(places, measure, node, &places->session->victim_index->gained[node]) -
-           places_on(places, measure, node, NULL);
+    *sums = (struct orr_place_sums){.pinned = ORR_NONE};
+    sums->free = orr_arena_alloc(memory, domains, sizeof *sums->free);
+    sums->gained = orr_arena_alloc(memory, domains, sizeof *sums->gained);
 }
 
-int64_t orr_places__free_on(const struct orr_places *places, const struct orr_measure *measure,
-                            uint32_t node)
+/* ORR_NONE: the node does not count. */
+static uint32_t domain_at(const struct orr_place_sums *sums, uint32_t node)
 {
-    return places_on(places, measure, node, NULL);
+    const uint32_t domain = sums->domain_of == NULL ? 0 : sums->domain_of[node];
+    return sums->pinned == ORR_NONE || domain == sums->pinned ? domain : ORR_NONE;
 }
 
-static int64_t count_taken(const struct orr_session *session, const struct orr_measure *m,
-                           const struct orr_victims *victims)
-{
-    int64_t count = 0;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const struct orr_stask *task = &session->tasks[victims->items[i].task];
-        count += is_moved(task) ? taken(m, orr_task_ask(session, task)) : 0;
-    }
-    return count;
-}
-
-static bool lacks(struct orr_places *places, struct orr_measure *m,
-                  const struct orr_victims *victims, const struct orr_victims *recorded)
+/* Node by node, until a domain has so many places or all nodes are counted. */
+static void count_free(const struct orr_places *places, struct orr_place_sums *sums, int64_t enough)
 {
     const struct orr_session *session = places->session;
-    int64_t needed = m->own + count_taken(session, m, victims) + count_taken(session, m, recorded);
-    for (uint32_t i = 0; i < places->touched_count; i++) {
-        needed -= orr_places__gained_on(places, m, session->victim_index->gained_on[i]);
+    const struct orr_victim_index *all = session->victim_index;
+    if (sums->counted == 0 && sums->domain_of == NULL && places->slots[0] == ORR_SLOT_GPU &&
+        places->slot_count == 1 && places->each[ORR_SLOT_GPU] <= ORR_COUNTED_GPUS) {
+        sums->most = orr_histogram__places(&all->by_whole, (uint32_t)places->each[ORR_SLOT_GPU]);
+        sums->free[0] = sums->most;
+        sums->counted = session->node_count;
     }
-    count_free(places, m, needed);
-    return m->free < needed;
-}
-
-/* Where nobody is moved there are enough, and so there are with any victims moved. */
-static bool has_enough(const struct orr_places *places, struct orr_measure *m)
-{
-    count_free(places, m, m->own);
-    return m->free >= m->own;
-}
-
-static bool lacks_any(struct orr_places *places, const struct orr_victims *victims,
-                      const struct orr_victims *recorded)
-{
-    bool any = false;
-    for (uint32_t m = 0; m < places->count && !any; m++) {
-        if (!has_enough(places, &places->measures[m])) {
-            if (places->touched_count == 0) {
-                orr_places__move(places, victims);
-                orr_places__move(places, recorded);
-            }
-            any = lacks(places, &places->measures[m], victims, recorded);
+    while (sums->most < enough && sums->counted < session->node_count) {
+        const uint32_t n = sums->counted++, domain = domain_at(sums, n);
+        if (domain != ORR_NONE) {
+            sums->free[domain] += places_on(places, n, NULL);
+            sums->most = sums->free[domain] > sums->most ? sums->free[domain] : sums->most;
         }
     }
-    orr_places__move_back(places);
-    return any;
 }
 
-static void add_slot(struct orr_measure *m, uint32_t slot, int64_t each)
+/* The most places of a domain, with what those that are moved leave there. */
+static int64_t most_with_gained(const struct orr_places *places, struct orr_place_sums *sums)
 {
-    if (each > 0) {
-        m->each[slot] = each;
-        m->slots[m->slot_count++] = slot;
+    const struct orr_victim_index *all = places->session->victim_index;
+    int64_t most = sums->most;
+    for (uint32_t i = 0; i < places->touched_count; i++) {
+        const uint32_t n = all->gained_on[i], domain = domain_at(sums, n);
+        if (domain != ORR_NONE) {
+            sums->gained[domain] +=
+                places_on(places, n, &all->gained[n]) - places_on(places, n, NULL);
+            const int64_t now = sums->free[domain] + sums->gained[domain];
+            most = now > most ? now : most;
+        }
     }
+    for (uint32_t i = 0; i < places->touched_count; i++) {
+        const uint32_t domain = domain_at(sums, all->gained_on[i]);
+        if (domain != ORR_NONE) {
+            sums->gained[domain] = 0;
+        }
+    }
+    return most;
 }
 
-/* For a preemptor whose first task asks this. */
-static void open_places(struct orr_places *places, struct orr_session *session,
-                        const struct orr_ask *first)
+bool orr_places__lack(struct orr_places *places, struct orr_place_sums *sums, bool come_back,
+                      const struct orr_victims *victims, const struct orr_victims *recorded)
 {
-    const int64_t gpus = asked(first, ORR_SLOT_GPU);
-    *places = (struct orr_places){.session = session};
-    for (int64_t z = gpus; z > 0 && gpus <= ORR_COUNTED_GPUS; z--) {
-        add_slot(&places->measures[places->count++], ORR_SLOT_GPU, z);
+    if (places->slot_count == 0) {
+        return false;
     }
-    struct orr_measure *all = &places->measures[places->count];
-    for (uint32_t slot = 0; slot < session->slot_count; slot++) {
-        add_slot(all, slot, slot == ORR_SLOT_PODS ? 0 : asked(first, slot));
+    count_free(places, sums, places->own);
+    if (sums->most >= places->own) { /* and so there are enough with any victims moved */
+        return false;
     }
-    const bool more = all->slot_count > 0 && !(places->count > 0 && all->slot_count == 1);
-    places->widest = more ? places->count : 0;
-    places->count += more;
-}
-
-static void need_places(struct orr_places *places, const struct orr_ask *ask)
-{
-    for (uint32_t m = 0; m < places->count; m++) {
-        places->measures[m].own += taken(&places->measures[m], ask);
-    }
+    const int64_t back = move_all(places, victims) + move_all(places, recorded);
+    const int64_t needed = places->own + (come_back ? back : 0);
+    count_free(places, sums, needed);
+    const int64_t most = most_with_gained(places, sums);
+    move_back(places);
+    return most < needed;
 }
 
 /* --- of all candidates, before a search --- */
 
-int64_t orr_victim__count_fitting(const struct orr_session *session,
-                                  const struct orr_victims *victims, int64_t enough)
+/* KAI's filter of idle GPUs would pass for one task that asks so much. */
+static bool passes_filter(const struct orr_session *session, const struct orr_victims *victims,
+                          int64_t mgpu)
 {
     int64_t *freed = orr_zalloc(session->node_count, sizeof *freed);
-    int64_t fitting = enough <= 0 ? INT64_MAX : 0;
+    bool passes = mgpu <= 0;
     for (uint32_t i = 0; i < victims->count; i++) {
         const uint32_t task = victims->items[i].task;
         if (is_moved(&session->tasks[task])) {
             freed[session->tasks[task].live.node] += orr_victim__freed(session, task);
         }
     }
-    for (uint32_t n = 0; n < session->node_count && enough > 0; n++) {
-        const int64_t with =
-            freed[n] + orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
-        fitting += with >= enough ? with / enough : 0;
+    for (uint32_t n = 0; n < session->node_count && !passes; n++) {
+        passes =
+            freed[n] + orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n) >=
+            mgpu;
     }
     orr_free(freed);
-    return fitting;
+    return passes;
 }
 
-void orr_victim__list_tasks(const struct orr_session *session, uint32_t index,
-                            struct orr_victims *out)
+static void list_tasks(const struct orr_session *session, const struct orr_contender_row *row,
+                       struct orr_victims *out)
 {
-    const struct orr_sjob *job = &session->jobs[index];
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        orr_victims_push(out, &(struct orr_victim){.task = t});
+    for (uint32_t c = 0; c < row->count; c++) {
+        const struct orr_sjob *job = &session->jobs[row->contenders[c].job];
+        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+            orr_victims_push(out, &(struct orr_victim){.task = t});
+        }
     }
 }
 
 static enum orr_outcome foresee(struct orr_session *session, const struct orr_ask *first)
 {
-    const struct orr_contender_row *row = &session->victim_index->oldest;
     const struct orr_victims none = {0};
     struct orr_victims candidates = {0};
     struct orr_places places;
-    if (row->count == 0) {
+    struct orr_arena memory;
+    enum orr_outcome outcome = ORR_OUTCOME_NOT_TRIED;
+    if (session->victim_index->oldest.count == 0) {
         return ORR_OUTCOME_NO_CANDIDATES;
     }
-    for (uint32_t s = 0; s < row->count; s++) {
-        orr_victim__list_tasks(session, row->contenders[s].job, &candidates);
-    }
-    open_places(&places, session, first);
-    need_places(&places, first);
-    enum orr_outcome outcome = ORR_OUTCOME_NOT_TRIED;
-    if (lacks_any(&places, &candidates, &none)) {
-        const int64_t fitting = orr_victim__count_fitting(
-            session, &candidates, first->request.v[ORR_SLOT_GPU] + first->mig_mgpu);
-        outcome = fitting > 0 ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_FILTERED;
+    orr_arena_init(&memory);
+    list_tasks(session, &session->victim_index->oldest, &candidates);
+    open_places(&places, session, &memory, first);
+    places.own = taken(&places, first);
+    if (orr_places__lack(&places, &places.all, true, &candidates, &none)) {
+        outcome =
+            passes_filter(session, &candidates, first->request.v[ORR_SLOT_GPU] + first->mig_mgpu)
+                ? ORR_OUTCOME_NOT_PLACED
+                : ORR_OUTCOME_FILTERED;
     }
     orr_free(candidates.items);
+    orr_arena_release(&memory);
     return outcome;
 }
 
@@ -351,28 +332,23 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
 struct orr_places *orr_places__of(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
-    if (search->refuter.no_places) {
-        return NULL;
-    }
     struct orr_places *places = search->refuter.places;
     if (places == NULL) { /* nodes are the same at every question of a search */
-        if (!is_known(session, first) || orr_victim_index_now(session)->uncounted_nodes > 0 ||
-            orr_prune__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
-            search->refuter.no_places = true;
-            return NULL;
+        const struct orr_ask *first =
+            orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
+        places = orr_arena_alloc(&search->memory, 1, sizeof *places);
+        if (is_known(session, first) && orr_victim_index_now(session)->uncounted_nodes == 0 &&
+            orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE) {
+            open_places(places, session, &search->memory, first);
         }
-        places = orr_arena_take(&search->memory, 1, sizeof *places);
-        open_places(places, session, first);
         search->refuter.places = places;
     }
     if (places->k != search->k) {
         places->k = search->k;
-        for (uint32_t m = 0; m < places->count; m++) {
-            places->measures[m].own = 0;
-        }
-        for (uint32_t i = 0; i < search->k; i++) {
-            need_places(places, orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]));
+        places->own = 0;
+        for (uint32_t i = 0; i < search->k && places->slot_count > 0; i++) {
+            const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
+            places->own += taken(places, orr_task_ask(session, task));
         }
     }
     return places;
@@ -381,5 +357,5 @@ struct orr_places *orr_places__of(struct orr_victim_search *search)
 bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_places *places = orr_places__of(search);
-    return places != NULL && lacks_any(places, potential, &search->recorded);
+    return orr_places__lack(places, &places->all, true, potential, &search->recorded);
 }

@@ -49,7 +49,7 @@ bool orr_prune_parse(const char *text, struct orr_prune_rules *rules, const char
 
 bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pruner)
 {
-    return (search->session->rules.prune.off >> pruner & 1u) == 0;
+    return !search->refuter.all_tried && (search->session->rules.prune.off >> pruner & 1u) == 0;
 }
 
 bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner, bool refuted)
@@ -83,26 +83,6 @@ void orr_prune__check(const struct orr_victim_search *search, bool whole)
             orr_panic(what, __FILE__, __LINE__);
         }
     }
-}
-
-bool orr_prune__ask_alike(const struct orr_victim_search *search)
-{
-    const uint32_t *tasks = search->tasks.tasks;
-    const int64_t each = orr_victim__pending_gpus(search->session, tasks[0]);
-    bool alike = true;
-    for (uint32_t i = 1; alike && i < search->tasks.count; i++) {
-        alike = orr_victim__pending_gpus(search->session, tasks[i]) == each;
-    }
-    return alike;
-}
-
-struct orr_victims orr_prune__list_candidate_tasks(const struct orr_victim_search *search)
-{
-    struct orr_victims all = {0};
-    for (uint32_t c = 0; c < search->candidate_count; c++) {
-        orr_victim__list_tasks(search->session, search->candidates[c].job, &all);
-    }
-    return all;
 }
 
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)

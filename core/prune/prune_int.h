@@ -27,11 +27,6 @@ static inline bool orr_prune__asks_beside_gpus(const struct orr_session *session
  * part. */
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
 
-/* prune.c: all of the preemptor's tasks ask as many GPUs. */
-bool orr_prune__ask_alike(const struct orr_victim_search *search);
-/* prune.c: all tasks of the candidates; the items are to be freed. */
-struct orr_victims orr_prune__list_candidate_tasks(const struct orr_victim_search *search);
-
 /* failure_memo.c: the search failed before, when all it looks at was the same; and what to remember
  * of one that fails now. */
 bool orr_victim__failed_before(struct orr_victim_search *search);
@@ -44,29 +39,22 @@ uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search);
 void orr_victim__hash_demand(uint64_t *hash, const struct orr_demand *demand);
 void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session);
 
-/* gang.c: the candidates are listed, and the preemptor's tasks ask as many GPUs. */
-bool orr_victim__knows_gang(const struct orr_victim_search *search);
-/* Of such a search, how the probe of its first k tasks would end with everything that candidates
- * hold; SOLVED: it may be. */
+/* gang.c: the preemptor is of one pod set, and its tasks ask as many GPUs. */
+bool orr_victim__asks_alike(const struct orr_victim_search *search);
+/* Of such a search with its candidates listed: some state of its first k tasks passes KAI's
+ * filters; so does the one with everything that candidates hold, which is accumulated. */
+bool orr_victim__passes_at_most(struct orr_victim_search *search, uint32_t k);
+/* How the probe of these would end with all that; SOLVED: it may be. */
 enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k);
 
-/* limit.c: asked of a search of consolidation or reclaim. */
+/* limit.c: asked of a search of consolidation or reclaim whose tasks ask alike. */
 bool orr_victim__over_limit(const struct orr_victim_search *search);
 
-/* places.c: with all these victims together so many tasks of so many milli-GPU would pass KAI's
- * filter of idle GPUs; INT64_MAX: any number. */
-int64_t orr_victim__count_fitting(const struct orr_session *session,
-                                  const struct orr_victims *victims, int64_t enough);
-
-/* How consolidation would end for a job that waits, from the nodes, the candidates and what its
- * first task asks alone: how queues stand, who waits and where else tasks may not go can only make
- * it worse. NOT_TRIED: not known. */
+/* places.c: how consolidation would end for a job that waits, from the nodes, the candidates and
+ * what its first task asks alone: how queues stand, who waits and where else tasks may not go can
+ * only make it worse. NOT_TRIED: not known. */
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first);
-
-/* All of the job's tasks, as victims that are known by no more than that. */
-void orr_victim__list_tasks(const struct orr_session *session, uint32_t job,
-                            struct orr_victims *out);
 
 /* Asked of a scenario of consolidation, or of all candidates. */
 bool orr_victim__lacks_places(struct orr_victim_search *search,
@@ -79,10 +67,10 @@ bool orr_victim__lacks_domain(struct orr_victim_search *search,
 /* The preemptor has active pods, all in one domain of the level it must stay in. */
 bool orr_victim__pins_domain(struct orr_victim_search *search);
 
-/* regain.c, consolidation: asked of all that the jobs with victims on a node lose, and of the steps
- * with a victim on the nodes at [from, to). */
-bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node);
-bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
+/* regain.c, consolidation: of a window's victims, those on the bearing nodes at [from, to); or of a
+ * single node, of all that the jobs with victims there would lose. */
+bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                               bool is_single);
 
 /* waiting_fingerprint.c, outside flat worlds: lists in the refuter who waits, as far as it counts
  * for what a search pops, before anything is evicted. Returns a fingerprint of it. */

@@ -42,48 +42,6 @@ static void list_candidates(struct orr_victim_search *search)
     }
 }
 
-/* How a search ends that a limit lets have no more than some of its tasks. SOLVED: that hangs on
- * whether it can have one, of which the filter passes while all of them do not pass. */
-static enum orr_outcome end_at_limit(struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    list_candidates(search);
-    struct orr_victims all = orr_prune__list_candidate_tasks(search);
-    const int64_t fitting = orr_victim__count_fitting(
-        session, &all, orr_victim__pending_gpus(session, search->tasks.tasks[0]));
-    orr_free(all.items);
-    if (fitting == 0) {
-        return ORR_OUTCOME_FILTERED;
-    }
-    return orr_prune__ask_alike(search) && fitting >= (int64_t)search->tasks.count
-               ? ORR_OUTCOME_NOT_PLACED
-               : ORR_OUTCOME_SOLVED;
-}
-
-/* A search that goes on lists its candidates itself, in flat worlds none. */
-static void forget_candidates(struct orr_victim_search *search)
-{
-    orr_free(search->candidates);
-    search->candidates = NULL;
-    search->candidate_count = 0;
-}
-
-/* Whoever is a victim, the preemptor's queue would pass a limit. */
-static bool is_over_limit(struct orr_victim_search *search)
-{
-    if (!orr_prune__is_on(search, ORR_PRUNER_LIMIT)) {
-        return false;
-    }
-    const enum orr_outcome outcome =
-        orr_victim__over_limit(search) ? end_at_limit(search) : ORR_OUTCOME_SOLVED;
-    if (!orr_prune__refutes(search, ORR_PRUNER_LIMIT, outcome != ORR_OUTCOME_SOLVED)) {
-        forget_candidates(search);
-        return false;
-    }
-    orr_victim__raise_outcome(search, outcome);
-    return true;
-}
-
 static bool no_moves_help(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -120,20 +78,26 @@ bool orr_refute__search(struct orr_victim_search *search)
     if (search->refuter.all_tried) {
         return false;
     }
-    if (search->queue_count == 0 || is_over_limit(search) || no_moves_help(search)) {
+    if (search->queue_count == 0 || no_moves_help(search)) {
         return true;
     }
-    orr_victim__open_flat(search);
+    search->refuter.over_limit = orr_prune__is_on(search, ORR_PRUNER_LIMIT) &&
+                                 orr_victim__asks_alike(search) && orr_victim__over_limit(search);
+    if (!search->refuter.over_limit) {
+        orr_victim__open_flat(search);
+    }
     if (search->refuter.flat == NULL) {
         list_candidates(search);
     }
     return search->candidate_count == 0 ||
-           REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search)) ||
+           (!search->refuter.over_limit &&
+            REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search))) ||
            (search->refuter.flat != NULL &&
             REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
 }
 
-/* Asked between probes of one that is about the whole search. */
+/* --- what holds for the whole search, asked once it is prepared --- */
+
 static bool ends_search(struct orr_victim_search *search, enum orr_pruner pruner,
                         enum orr_outcome outcome)
 {
@@ -142,17 +106,31 @@ static bool ends_search(struct orr_victim_search *search, enum orr_pruner pruner
                      orr_prune__refutes(search, pruner, outcome != ORR_OUTCOME_SOLVED));
 }
 
+/* Whatever it has of its tasks, it cannot have all. SOLVED: how it ends hangs on whether it can
+ * have one, of which the filters pass while of all they do not. */
+static enum orr_outcome end_at_limit(struct orr_victim_search *search)
+{
+    if (orr_victim__passes_at_most(search, search->tasks.count)) {
+        return ORR_OUTCOME_NOT_PLACED;
+    }
+    return search->tasks.count > 1 && orr_victim__passes_at_most(search, 1) ? ORR_OUTCOME_SOLVED
+                                                                            : ORR_OUTCOME_FILTERED;
+}
+
 bool orr_refute__first_task(struct orr_victim_search *search)
 {
-    return !search->refuter.all_tried && orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
-           orr_victim__knows_gang(search) && orr_victim__pins_domain(search) &&
+    if (search->refuter.over_limit && ends_search(search, ORR_PRUNER_LIMIT, end_at_limit(search))) {
+        return true;
+    }
+    return orr_prune__is_on(search, ORR_PRUNER_DOMAINS) && search->candidates != NULL &&
+           orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
            ends_search(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
 }
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
-    return !search->refuter.all_tried && orr_prune__is_on(search, ORR_PRUNER_GANG) &&
-           orr_victim__knows_gang(search) &&
+    return orr_prune__is_on(search, ORR_PRUNER_GANG) && search->candidates != NULL &&
+           orr_victim__asks_alike(search) &&
            ends_search(search, ORR_PRUNER_GANG,
                        orr_victim__refute_tasks(search, search->tasks.count));
 }
@@ -192,24 +170,6 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     }
 }
 
-/* Whoever of these victims is moved, there are too few places. */
-static bool lacks_places(struct orr_victim_search *search, const struct orr_victims *victims)
-{
-    return raised_to(
-        search, ORR_OUTCOME_NOT_PLACED,
-        !search->refuter.all_tried && search->action == ORR_ACTION_CONSOLIDATION &&
-            REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims)));
-}
-
-/* Without these victims no domain would have places for the preemptor. */
-static bool lacks_domain(struct orr_victim_search *search, const struct orr_victims *victims)
-{
-    return raised_to(
-        search, ORR_OUTCOME_NOT_PLACED,
-        !search->refuter.all_tried &&
-            REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims)));
-}
-
 static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
                             uint32_t nth)
 {
@@ -219,16 +179,14 @@ static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uin
                                  !orr_victim__leaves_place(search, from, to, nth)));
 }
 
-/* A victim of the nodes at [from, to) cannot get back what it would lose. */
+/* Some victim cannot get back what it would lose. */
 static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
                           bool is_single)
 {
     return raised_to(search, ORR_OUTCOME_NOT_PLACED,
-                     search->action == ORR_ACTION_CONSOLIDATION && !search->refuter.all_tried &&
+                     search->action == ORR_ACTION_CONSOLIDATION &&
                          REFUTES(search, ORR_PRUNER_REGAIN,
-                                 is_single ? orr_victim__cannot_regain_on(
-                                                 search, search->capacities.bearing[from])
-                                           : orr_victim__cannot_regain(search, from, to)));
+                                 orr_victim__cannot_regain(search, from, to, is_single)));
 }
 
 /* Windows that begin with as many nodes as those of the last state grow by the same numbers. As far
@@ -257,6 +215,16 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
 }
 
 /* --- scenarios --- */
+
+/* The preemptor's domain or, of whom is moved, all nodes have too few places. */
+static bool lacks_places(struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    return raised_to(
+        search, ORR_OUTCOME_NOT_PLACED,
+        REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims)) ||
+            (search->action == ORR_ACTION_CONSOLIDATION &&
+             REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims))));
+}
 
 /* Once a scenario was rejected, it no longer counts how far one that fails would get. */
 static bool may_be_rejected_at_once(const struct orr_victim_search *search)
@@ -295,7 +263,7 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
     if (search->refuter.all_tried) {
         return false;
     }
-    if (lacks_domain(search, potential) || lacks_places(search, potential)) {
+    if (lacks_places(search, potential)) {
         return true;
     }
     return search->refuter.flat == NULL

@@ -24,22 +24,23 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 struct orr_flat;
 struct orr_apart;
 struct orr_places;
-struct orr_domains;
+struct orr_place_sums;
 struct orr_losses;
 struct orr_refuter {    /* of a search; private to prune/ */
     bool all_tried;     /* scenarios are counted, or nothing is pruned: none is left out */
     uint64_t probe;     /* number of the one that goes on, of all searches; 0: all is tried */
     bool no_search;     /* `outcome` was known before any candidate was looked for */
+    bool over_limit;    /* pruner "limit": all tasks together cannot be had */
     uint64_t scenarios; /* simulated by the action before the search */
     bool apart_known;
     uint32_t same_nodes;   /* the first nodes of a window that are as they were in the last state */
     uint32_t windows_from; /* nodes of the first window of that state */
     struct orr_flat *flat; /* NULL: the world is not flat, or all is tried */
-    bool no_places;        /* nothing is known of them */
-    struct orr_places *places;   /* pruner "places"; NULL until asked */
-    struct orr_domains *domains; /* pruner "domains"; NULL until asked */
-    struct orr_losses *losses;   /* pruner "regain"; NULL until asked */
-    struct orr_apart *apart;     /* apart.h; NULL: nothing is known of such a world */
+    struct orr_places *places; /* places.h; NULL until asked */
+    bool domains_known;
+    struct orr_place_sums *domains; /* domains.c; NULL: the preemptor need not stay in one */
+    struct orr_losses *losses;      /* pruner "regain"; NULL until asked */
+    struct orr_apart *apart;        /* apart.h; NULL: nothing is known of such a world */
     /* Outside flat worlds: of all that is the same for all scenarios but the nodes, a fingerprint
      * (failure_memo.c; 0: not made); with it who waits and may count (waiting_fingerprint.c). */
     uint64_t fingerprint;

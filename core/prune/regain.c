@@ -73,19 +73,6 @@ static bool runs_more(const struct orr_session *session, uint32_t index)
            (int32_t)job->active > session->sets[job->first_set + 1].min;
 }
 
-bool orr_victim__cannot_regain_on(struct orr_victim_search *search, uint32_t node)
-{
-    struct orr_losses *losses = count_losses(search);
-    for (uint32_t at = orr_capacities_last_on(&search->capacities, node); at != ORR_NONE;
-         at = search->potential.items[at].before) {
-        const uint32_t job = search->potential.items[at].job;
-        if (loss_of(losses, job)->tasks > 1 && runs_more(search->session, job)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The victim's step has more of them. */
 static bool is_of_many(const struct orr_victims *victims, uint32_t at)
 {
@@ -94,19 +81,20 @@ static bool is_of_many(const struct orr_victims *victims, uint32_t at)
            (at + 1 < victims->count && victims->items[at + 1].group == step);
 }
 
-bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to)
+bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
+                               bool is_single)
 {
     const struct orr_capacities *c = &search->capacities;
+    const struct orr_victims *potential = &search->potential;
     struct orr_losses *losses = count_losses(search);
     const uint32_t window = ++losses->window;
     for (uint32_t n = from; n < to; n++) {
         for (uint32_t at = orr_capacities_last_on(c, c->bearing[n]); at != ORR_NONE;
-             at = search->potential.items[at].before) {
-            const uint32_t job = search->potential.items[at].job;
-            struct orr_loss *loss = loss_of(losses, job);
-            if (loss->tasks > 1 && runs_more(search->session, job) &&
-                (loss->window == window || loss->recorded > 0 ||
-                 is_of_many(&search->potential, at))) {
+             at = potential->items[at].before) {
+            struct orr_loss *loss = loss_of(losses, potential->items[at].job);
+            if (loss->tasks > 1 && runs_more(search->session, potential->items[at].job) &&
+                (is_single || loss->window == window || loss->recorded > 0 ||
+                 is_of_many(potential, at))) {
                 return true;
             }
             loss->window = window;

@@ -26,7 +26,6 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->is_uneven);
     orr_free(all->is_odd);
     orr_free(all->gained_on);
-    orr_free(all->gained_at);
     orr_free(all->oldest.contenders);
     orr_free(all->failed);
     orr_free(all->aggregates.slots);
@@ -105,7 +104,6 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->is_uneven = orr_zalloc(session->node_count, sizeof *all->is_uneven);
     all->is_odd = orr_zalloc(session->node_count, sizeof *all->is_odd);
     all->gained_on = orr_zalloc(session->node_count, sizeof *all->gained_on);
-    all->gained_at = orr_zalloc(session->node_count, sizeof *all->gained_at);
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
         const int32_t gpus = count_gpus(node, node->allocatable.v[ORR_SLOT_GPU], 0);
