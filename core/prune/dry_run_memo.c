@@ -9,7 +9,7 @@
  * search did.
  *
  * What follows a position hangs on nothing else. Queues hold what they held before the search,
- * which its fingerprint has (failure_memo.c), but for what is left, what was lost for good and what
+ * which its fingerprint has (fingerprint.c), but for what is left, what was lost for good and what
  * the preemptor was given, and all of these are part of the position. Reclaim's validator judges
  * what is lost; where victims that come back count as lost too, these are part of the position as
  * well. Who is popped next hangs on what queues hold, on those that wait and may count

@@ -10,79 +10,14 @@
  *
  * In any other world it is all that a simulation can read: the preemptor; how every queue stands;
  * who waits, as far as it counts (waiting_fingerprint.c); what nodes hold and have free, shared
- * devices one by one, by their order and not by their ids (victim_index.c); of every queue its
+ * devices one by one, by their order and not by their ids (fingerprint.c); of every queue its
  * active tasks and their nodes; tasks of jobs that are active in part; candidates, where time alone
  * may make or protect one. Rules, names, ages, asks, filters and the topology are the session's and
  * do not change.
  */
 #include "flat_int.h"
 
-/* A task that is placed in this cycle is like one that runs. */
-static uint64_t fingerprint_place(const struct orr_session *session, const struct orr_stask *task)
-{
-    const struct orr_place *place = &task->live;
-    const bool runs = orr_status_in(place->status, ORR_STATES_ALLOCATED);
-    uint64_t fingerprint = (uint64_t)(runs ? ORR_TASK_RUNNING : place->status) << 32 | place->node;
-    for (uint32_t i = 0; i < place->group_count && place->node != ORR_NONE; i++) {
-        const uint32_t id = orr_task_groups(session, task)[i];
-        orr_fingerprint_word(&fingerprint,
-                             orr_victim_index_nth_device(&session->nodes[place->node], id));
-    }
-    return fingerprint;
-}
-
-void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session *session,
-                                 uint32_t index)
-{
-    const struct orr_sjob *job = &session->jobs[index];
-    orr_fingerprint_word(fingerprint, job->serial);
-    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        orr_fingerprint_word(fingerprint, fingerprint_place(session, &session->tasks[t]));
-    }
-}
-
-void orr_victim__hash_demand(uint64_t *hash, const struct orr_demand *demand)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(hash, (uint64_t)demand->v[kind]);
-    }
-    orr_fingerprint_number(hash, demand->gpus_by_memory);
-}
-
-void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_number(hash, session->total[kind]);
-    }
-}
-
-uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search)
-{
-    struct orr_session *session = search->session;
-    uint64_t hash = (uint64_t)search->action;
-    if (search->refuter.fingerprint == 0) {
-        orr_victim__fingerprint_job(&hash, session, search->job);
-        orr_victim__hash_totals(&hash, session);
-        for (uint32_t q = 0; q < session->queue_count; q++) {
-            orr_fingerprint_word(&hash, orr_victim_index_fingerprint_of(session, q));
-        }
-        orr_fingerprint_word(&hash, orr_victim__waiting_fingerprint(search));
-        search->refuter.fingerprint = hash | 1;
-    }
-    return search->refuter.fingerprint;
-}
-
 /* --- flat worlds --- */
-
-/* Inner queues: a flat world has no limits there, and all contenders have the same ones, so that
- * non-preemptible use against quota alone matters. */
-static void hash_inner_queue(uint64_t *hash, struct orr_session *session, uint32_t queue)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(hash, (uint64_t)session->queues[queue].nonpreemptible[kind]);
-        orr_fingerprint_number(hash, session->shares[queue].resource[kind].deserved);
-    }
-}
 
 /* Who waits in the queue and is served before the contender; the preemptor itself waits like
  * others. */
@@ -117,7 +52,7 @@ static void hash_flat_queue(uint64_t *hash, const struct orr_victim_search *sear
     struct orr_session *session = search->session;
     const struct orr_queue_index *in = orr_victim_index_in(session, queue);
     orr_fingerprint_word(hash, in->fingerprint + queue);
-    orr_fingerprint_word(hash, orr_victim_index_fingerprint_of(session, queue));
+    orr_fingerprint_word(hash, orr_fingerprint__queue(session, queue));
     if (in->row.count > 0) {
         const struct orr_contender *last = &in->row.contenders[in->row.count - 1];
         hash_waiting_before(hash, search, queue, last);
@@ -143,8 +78,8 @@ static uint64_t hash_flat_world(const struct orr_victim_search *search)
     uint64_t hash = (uint64_t)search->action;
     orr_victim__fingerprint_job(&hash, session, search->job);
     orr_fingerprint_word(&hash, session->victim_index->gpu_content_fingerprint);
-    orr_victim__hash_totals(&hash, session);
-    orr_fingerprint_word(&hash, orr_victim_index_fingerprint_of(session, own));
+    orr_fingerprint__totals(&hash, session);
+    orr_fingerprint_word(&hash, orr_fingerprint__queue(session, own));
     hash_waiting_before(&hash, search, own, f->own);
     for (uint32_t i = 0; i < search->queue_count; i++) {
         hash_flat_queue(&hash, search, search->queues[i]);
@@ -154,7 +89,7 @@ static uint64_t hash_flat_world(const struct orr_victim_search *search)
     }
     uint32_t above = session->shares[own].parent; /* the others are its siblings */
     for (; above != ORR_NONE; above = session->shares[above].parent) {
-        hash_inner_queue(&hash, session, above);
+        orr_fingerprint_word(&hash, orr_fingerprint__queue(session, above));
     }
     return hash;
 }

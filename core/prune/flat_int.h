@@ -3,33 +3,17 @@
 #ifndef ORR_PRUNE_FLAT_INT_H
 #define ORR_PRUNE_FLAT_INT_H
 
-#include <string.h>
-
 #include <orrery/core/attempt.h>
 #include <orrery/core/backlog.h>
 #include <orrery/core/queueorder.h>
 
 #include "answers.h"
+#include "fingerprint.h"
 #include "histogram.h"
 #include "prune_int.h"
 
 #define ORR_DEVICE_SIZES 8  /* of device memory */
 #define ORR_FLAT_DEMANDS 64 /* distinct ones of waiting jobs */
-
-/* Takes a word or a number into a fingerprint: a hash that depends on their order. What is there
- * already is multiplied, as a fingerprint may begin with a plain or scattered number and the word
- * be one too: with XOR alone the number of a probe and that of a task could change places. */
-static inline void orr_fingerprint_word(uint64_t *fingerprint, uint64_t word)
-{
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    *fingerprint = orr_scatter((*fingerprint * odd) ^ word) + odd;
-}
-static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
-{
-    uint64_t word;
-    memcpy(&word, &number, sizeof word);
-    orr_fingerprint_word(fingerprint, word);
-}
 
 struct orr_contender { /* a possible victim, or the preemptor */
     uint32_t job, leaf;
@@ -159,6 +143,7 @@ struct orr_gained { /* on a node, by victims that are moved away from it */
 #define ORR_DEVICE_SHARE (INT64_C(1) << 20)
 
 struct orr_victim_index {
+    struct orr_arena kept; /* as long as the index: what is by node or queue */
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
     bool min_runtime;              /* some queue has one of its own */
@@ -205,10 +190,6 @@ struct orr_victim_index {
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */
 struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
-/* Which of the node's shared devices it is, in the order of their ids. */
-uint32_t orr_victim_index_nth_device(const struct orr_snode *node, uint32_t id);
-/* A fingerprint of how the queue stands: its shares, and what it holds. */
-uint64_t orr_victim_index_fingerprint_of(struct orr_session *session, uint32_t queue);
 /* The queue's preemptible active jobs. */
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
 /* An order for what would be, of those that wait as they do. */
@@ -246,11 +227,6 @@ bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_vic
  * from 0, if they grow as those of multi-node gangs do; else ORR_NONE. */
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
                               uint32_t nth);
-
-/* failure_memo.c: takes the job and its tasks, where they are, on which shared devices and in which
- * status, into a fingerprint. */
-void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session *session,
-                                 uint32_t index);
 
 bool orr_flat__rules_allow(const struct orr_session *session);
 /* Its tasks ask whole GPUs and nothing else of a node. */

@@ -299,13 +299,8 @@ static uint8_t *foresight_of(struct orr_victim_index *all, const struct orr_sess
                              const struct orr_ask *first)
 {
     const uint32_t ask = (uint32_t)(first - session->asks);
-    if (ask >= all->refuted_ask_count) {
-        all->refuted_asks =
-            orr_realloc(all->refuted_asks, session->ask_count, sizeof *all->refuted_asks);
-        memset(all->refuted_asks + all->refuted_ask_count, 0,
-               session->ask_count - all->refuted_ask_count);
-        all->refuted_ask_count = session->ask_count;
-    }
+    all->refuted_asks = orr_zgrow(all->refuted_asks, &all->refuted_ask_count, ask + (size_t)1,
+                                  sizeof *all->refuted_asks);
     return &all->refuted_asks[ask];
 }
 

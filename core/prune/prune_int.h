@@ -32,13 +32,6 @@ uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct
 bool orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
-/* failure_memo.c, outside flat worlds: a fingerprint of the preemptor, how queues stand and who
- * waits, before anything is evicted. */
-uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search);
-/* failure_memo.c: takes a demand, or what the cluster has in all, into a fingerprint. */
-void orr_victim__hash_demand(uint64_t *hash, const struct orr_demand *demand);
-void orr_victim__hash_totals(uint64_t *hash, const struct orr_session *session);
-
 /* gang.c: the preemptor is of one pod set, and its tasks ask as many GPUs. */
 bool orr_victim__asks_alike(const struct orr_victim_search *search);
 /* Of such a search with its candidates listed: some state of its first k tasks passes KAI's
@@ -71,10 +64,6 @@ bool orr_victim__pins_domain(struct orr_victim_search *search);
  * single node, of all that the jobs with victims there would lose. */
 bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
                                bool is_single);
-
-/* waiting_fingerprint.c, outside flat worlds: lists in the refuter who waits, as far as it counts
- * for what a search pops, before anything is evicted. Returns a fingerprint of it. */
-uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
 
 /* dry_run.c, reclaim: what its victims, which were taken apart, lose whatever happens is refused.
  */

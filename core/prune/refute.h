@@ -42,7 +42,7 @@ struct orr_refuter {    /* of a search; private to prune/ */
     struct orr_losses *losses;      /* pruner "regain"; NULL until asked */
     struct orr_apart *apart;        /* apart.h; NULL: nothing is known of such a world */
     /* Outside flat worlds: of all that is the same for all scenarios but the nodes, a fingerprint
-     * (failure_memo.c; 0: not made); with it who waits and may count (waiting_fingerprint.c). */
+     * (fingerprint.c; 0: not made); with it who waits and may count (waiting_fingerprint.c). */
     uint64_t fingerprint;
     const struct orr_order_entry *waiting;
     uint32_t waiting_count;

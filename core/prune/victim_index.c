@@ -16,16 +16,7 @@ void orr_victim_forget(struct orr_session *session)
     for (uint32_t q = 0; q < all->queue_count; q++) {
         orr_free(all->queues[q].row.contenders);
     }
-    orr_free(all->queues);
-    orr_free(all->idle);
-    orr_free(all->content);
-    orr_free(all->gpu_content);
-    orr_free(all->whole);
     orr_free(all->refuted_asks);
-    orr_free(all->gained);
-    orr_free(all->is_uneven);
-    orr_free(all->is_odd);
-    orr_free(all->gained_on);
     orr_free(all->oldest.contenders);
     orr_free(all->failed);
     orr_free(all->aggregates.slots);
@@ -35,6 +26,7 @@ void orr_victim_forget(struct orr_session *session)
     }
     orr_sketch_release(&all->sketch);
     orr_arena_release(&all->arena);
+    orr_arena_release(&all->kept);
     orr_free(all);
     session->victim_index = NULL;
 }
@@ -93,17 +85,20 @@ static void list_device_sizes(struct orr_victim_index *all, const struct orr_ses
 static struct orr_victim_index *open_index(struct orr_session *session)
 {
     struct orr_victim_index *all = orr_zalloc(1, sizeof *all);
+    struct orr_arena *kept = &all->kept;
+    orr_arena_init(kept);
+    orr_arena_init(&all->arena);
     all->node_count = session->node_count;
     all->queue_count = session->queue_count;
-    all->queues = orr_zalloc(session->queue_count, sizeof *all->queues);
-    all->idle = orr_zalloc(session->node_count, sizeof *all->idle);
-    all->content = orr_zalloc(session->node_count, sizeof *all->content);
-    all->gpu_content = orr_zalloc(session->node_count, sizeof *all->gpu_content);
-    all->whole = orr_zalloc(session->node_count, sizeof *all->whole);
-    all->gained = orr_zalloc(session->node_count, sizeof *all->gained);
-    all->is_uneven = orr_zalloc(session->node_count, sizeof *all->is_uneven);
-    all->is_odd = orr_zalloc(session->node_count, sizeof *all->is_odd);
-    all->gained_on = orr_zalloc(session->node_count, sizeof *all->gained_on);
+    all->queues = orr_arena_alloc(kept, session->queue_count, sizeof *all->queues);
+    all->idle = orr_arena_alloc(kept, session->node_count, sizeof *all->idle);
+    all->content = orr_arena_alloc(kept, session->node_count, sizeof *all->content);
+    all->gpu_content = orr_arena_alloc(kept, session->node_count, sizeof *all->gpu_content);
+    all->whole = orr_arena_alloc(kept, session->node_count, sizeof *all->whole);
+    all->gained = orr_arena_alloc(kept, session->node_count, sizeof *all->gained);
+    all->is_uneven = orr_arena_alloc(kept, session->node_count, sizeof *all->is_uneven);
+    all->is_odd = orr_arena_alloc(kept, session->node_count, sizeof *all->is_odd);
+    all->gained_on = orr_arena_alloc(kept, session->node_count, sizeof *all->gained_on);
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
         const int32_t gpus = count_gpus(node, node->allocatable.v[ORR_SLOT_GPU], 0);
@@ -114,7 +109,6 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->dry_runs.count = 1u << 14;
     list_device_sizes(all, session);
     all->min_runtime = any_min_runtime(session);
-    orr_arena_init(&all->arena);
     return all;
 }
 
@@ -178,48 +172,6 @@ static bool gpus_decide(const struct orr_victim_index *all, const struct orr_ses
     return true;
 }
 
-/* How many devices of the node have smaller ids: of these alone does it matter which is smaller,
- * and a device that is opened gets a larger one than all. */
-uint32_t orr_victim_index_nth_device(const struct orr_snode *node, uint32_t id)
-{
-    uint32_t smaller = 0;
-    for (uint32_t i = 0; i < node->shared_count; i++) {
-        smaller += node->shared[i].id < id;
-    }
-    return smaller;
-}
-
-static uint64_t fingerprint_device(const struct orr_session *session, const struct orr_snode *node,
-                                   const struct orr_shared_gpu *gpu)
-{
-    const bool numbered = gpu->id < session->numbered_gpu_groups;
-    uint64_t fingerprint = (uint64_t)orr_victim_index_nth_device(node, gpu->id) << 3 |
-                           (uint64_t)numbered << 2 | (uint64_t)gpu->counted_releasing << 1 |
-                           gpu->was_allocated;
-    orr_fingerprint_word(&fingerprint, (uint64_t)gpu->used);
-    orr_fingerprint_word(&fingerprint, (uint64_t)gpu->allocated);
-    orr_fingerprint_word(&fingerprint, (uint64_t)gpu->releasing);
-    return orr_scatter(fingerprint);
-}
-
-/* Of all that a placement reads of the node but NUMA zones. */
-static uint64_t fingerprint_content(const struct orr_session *session, uint32_t n)
-{
-    const struct orr_snode *node = &session->nodes[n];
-    uint64_t fingerprint = (uint64_t)n << 1 | node->ready;
-    uint64_t devices = 0; /* they may be listed in any order */
-    for (uint32_t s = 0; s < session->slot_count; s++) {
-        orr_fingerprint_word(&fingerprint, (uint64_t)node->idle.v[s]);
-        orr_fingerprint_word(&fingerprint, (uint64_t)node->used.v[s]);
-        orr_fingerprint_word(&fingerprint, (uint64_t)node->releasing.v[s]);
-    }
-    for (uint32_t i = 0; i < node->shared_count; i++) {
-        devices += fingerprint_device(session, node, &node->shared[i]);
-    }
-    orr_fingerprint_word(&fingerprint, devices);
-    return fingerprint;
-}
-
 /* Some shared device could be taken as a whole one, which pods of whole GPUs go to first. */
 static bool has_empty_device(const struct orr_snode *node)
 {
@@ -242,21 +194,6 @@ static bool is_even(const struct orr_victim_index *all, const struct orr_session
            !has_empty_device(node) && gpus_decide(all, session, node);
 }
 
-/* What pods of whole GPUs read. */
-static uint64_t fingerprint_gpu_content(const struct orr_victim_index *all,
-                                        const struct orr_session *session, uint32_t n)
-{
-    const struct orr_snode *node = &session->nodes[n];
-    const int64_t idle = node->idle.v[ORR_SLOT_GPU], releasing = node->releasing.v[ORR_SLOT_GPU];
-    if (!is_even(all, session, node)) {
-        return all->content[n];
-    }
-    uint64_t fingerprint = n;
-    orr_fingerprint_word(&fingerprint, (uint64_t)idle);
-    orr_fingerprint_word(&fingerprint, (uint64_t)releasing);
-    return idle == 0 && releasing == 0 ? 0 : fingerprint | 1;
-}
-
 static void count_node(struct orr_victim_index *all, const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
@@ -272,25 +209,29 @@ static void count_node(struct orr_victim_index *all, const struct orr_session *s
     all->whole_in_all += all->whole[n];
 }
 
+static void keep(uint64_t *of_node, uint64_t now, uint64_t *sum)
+{
+    *sum += now - *of_node;
+    *of_node = now;
+}
+
 static void look_at_node(struct orr_victim_index *all, const struct orr_session *session,
                          uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
     const bool has_gpus = node->allocatable.v[ORR_SLOT_GPU] > 0;
+    const bool even = is_even(all, session, node);
+    const uint64_t content = orr_fingerprint__content(session, n);
     count_node(all, session, n);
     all->uneven_nodes -= all->is_uneven[n];
-    all->is_uneven[n] = has_gpus && !is_even(all, session, node);
+    all->is_uneven[n] = has_gpus && !even;
     all->uneven_nodes += all->is_uneven[n];
     all->odd_nodes -= all->is_odd[n];
-    all->is_odd[n] =
-        has_gpus && (all->is_uneven[n] || node->shared_count > 0 || is_uncounted(node));
+    all->is_odd[n] = has_gpus && (!even || node->shared_count > 0 || is_uncounted(node));
     all->odd_nodes += all->is_odd[n];
-    all->content_fingerprint -= all->content[n];
-    all->content[n] = fingerprint_content(session, n);
-    all->content_fingerprint += all->content[n];
-    all->gpu_content_fingerprint -= all->gpu_content[n];
-    all->gpu_content[n] = fingerprint_gpu_content(all, session, n);
-    all->gpu_content_fingerprint += all->gpu_content[n];
+    keep(&all->content[n], content, &all->content_fingerprint);
+    keep(&all->gpu_content[n], even ? orr_fingerprint__gpus(session, n) : content,
+         &all->gpu_content_fingerprint);
 }
 
 static void forget_refuted_asks(struct orr_victim_index *all)
@@ -315,59 +256,6 @@ static void look_at_nodes(struct orr_victim_index *all, const struct orr_session
     forget_refuted_asks(all);
     const uint32_t idle = all->by_idle.some;
     all->most_idle = idle == 0 ? 0 : 31 - __builtin_clz(idle);
-}
-
-/* --- how a queue stands --- */
-
-/* No queue has a quota of it, and each has a fair share of all that its jobs hold and wait for. So
- * none is over its share or would outgrow it with the preemptor (validate.c), and what it may hold
- * is its limit: by how much the share exceeds that is never read. Plugins read shares of GPUs. */
-static bool is_plenty(const struct orr_session *session, unsigned kind)
-{
-    bool plenty = kind != ORR_SHARE_GPU;
-    for (uint32_t q = 0; plenty && q < session->queue_count; q++) {
-        const struct orr_share_resource *of = &session->shares[q].resource[kind];
-        plenty = of->deserved == ORR_UNLIMITED && of->request <= of->fair_share &&
-                 orr_share_units(kind, session->queues[q].allocated[kind]) <= of->fair_share;
-    }
-    return plenty;
-}
-
-/* By resource. */
-static const bool *find_plenty(const struct orr_session *session)
-{
-    struct orr_victim_index *all = session->victim_index;
-    if (all->plenty_at_generation != session->queue_generation) {
-        all->plenty_at_generation = session->queue_generation;
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            all->plenty[kind] = is_plenty(session, kind);
-        }
-    }
-    return all->plenty;
-}
-
-uint64_t orr_victim_index_fingerprint_of(struct orr_session *session, uint32_t queue)
-{
-    struct orr_victim_index *all = session->victim_index;
-    struct orr_queue_index *at = &all->queues[queue];
-    const struct orr_share_queue *share = &session->shares[queue];
-    if (at->stood_at_generation == session->queue_generation) {
-        return at->standing;
-    }
-    const bool *plenty = find_plenty(session);
-    uint64_t fingerprint = (uint64_t)share->priority;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].allocated[kind]);
-        orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].nonpreemptible[kind]);
-        orr_fingerprint_number(&fingerprint, share->resource[kind].deserved);
-        orr_fingerprint_number(&fingerprint,
-                               plenty[kind] ? ORR_UNLIMITED : share->resource[kind].fair_share);
-        orr_fingerprint_number(&fingerprint, share->resource[kind].limit);
-        orr_fingerprint_number(&fingerprint, share->resource[kind].allocated);
-    }
-    at->stood_at_generation = session->queue_generation;
-    at->standing = fingerprint;
-    return fingerprint;
 }
 
 /* --- who may lose something --- */

@@ -112,7 +112,7 @@ static bool hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
     if (in_part) {
         orr_fingerprint_word(fingerprint, job->serial);
     }
-    orr_victim__hash_demand(fingerprint, &waiting->demand);
+    orr_fingerprint__demand(fingerprint, &waiting->demand);
     forget_levels(row, level);
     if (!in_part && level < LEVELS) {
         row->best_with[level] = &waiting->demand;
