@@ -303,7 +303,7 @@ void orr_apart__restore(const struct orr_victim_search *search, uint32_t queue)
     }
 }
 
-/* The candidates alone: once a search. */
+/* The candidates: once a search. */
 static void line_up(struct orr_victim_search *search, const struct orr_order *order)
 {
     struct orr_apart *s = search->refuter.apart;
@@ -312,39 +312,60 @@ static void line_up(struct orr_victim_search *search, const struct orr_order *or
             (struct orr_order_entry){.view = search->candidates[c], .elastic_state = -1};
     }
     orr_order_sort(order, s->line, s->line_count);
+    for (uint32_t p = 0; p < s->line_count; p++) {
+        s->place[s->line[p].view.job] = p;
+    }
 }
 
-/* Once for each number of tasks that the preemptor is tried with. */
-static void join_line(struct orr_victim_search *search, const struct orr_order *order)
+/* Of the preemptor: once for each number of tasks that it is tried with. */
+static void find_own_place(struct orr_victim_search *search, const struct orr_order *order)
 {
     struct orr_apart *s = search->refuter.apart;
     if (s->line_for == 0) {
         line_up(search, order);
-    } else if (s->own_place != ORR_NONE) {
-        s->line_count--;
-        memmove(s->line + s->own_place, s->line + s->own_place + 1,
-                (s->line_count - s->own_place) * sizeof *s->line);
-    }
-    s->own_place = ORR_NONE;
-    if (orr_order_prepare(order, &search->view, 1, s->served) > 0) {
-        const struct orr_order_entry *own = s->served;
-        uint32_t at = s->line_count++;
-        for (; at > 0 && orr_order_compare_built(search->session, own, &s->line[at - 1]) < 0;
-             at--) {
-            s->line[at] = s->line[at - 1];
-        }
-        s->line[at] = *own;
-        s->own_place = at;
-    }
-    for (uint32_t p = 0; p < s->line_count; p++) {
-        s->place[s->line[p].view.job] = p;
     }
     s->line_for = search->k;
+    s->own_place = ORR_NONE;
+    if (orr_order_prepare(order, &search->view, 1, &s->own) > 0) {
+        s->own_place = 0;
+        while (s->own_place < s->line_count &&
+               orr_order_compare_built(search->session, &s->own, &s->line[s->own_place]) > 0) {
+            s->own_place++;
+        }
+    }
 }
 
-static void pick(struct orr_apart *s, uint32_t place)
+static void serve(struct orr_apart *s, uint32_t place)
 {
-    s->in_line[place / 64] |= UINT64_C(1) << (place & 63u);
+    const struct orr_apart_victim *victim = &s->victims[s->slot_of[s->line[place].view.job] - 1];
+    struct orr_order_entry *entry = &s->served[s->served_count++];
+    *entry = s->line[place];
+    entry->elastic_state = victim->elastic_state;
+    entry->demand = victim->demand;
+}
+
+/* The victims as they stand in line, and the preemptor between them. */
+static void list_served(struct orr_apart *s)
+{
+    bool own = s->own_place != ORR_NONE; /* it is still to come */
+    s->served_count = 0;
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        const uint32_t place = s->place[s->victims[v].job];
+        s->in_line[place / 64] |= UINT64_C(1) << (place & 63u);
+    }
+    for (uint32_t w = 0; w < s->line_count / 64 + 1; w++) {
+        for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
+            const uint32_t place = 64 * w + (uint32_t)__builtin_ctzll(s->in_line[w]);
+            if (own && place >= s->own_place) {
+                s->served[s->served_count++] = s->own;
+                own = false;
+            }
+            serve(s, place);
+        }
+    }
+    if (own) {
+        s->served[s->served_count++] = s->own;
+    }
 }
 
 struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
@@ -353,31 +374,15 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
     struct orr_apart *s = search->refuter.apart;
     bool sorted = true;
     if (s->line_for != search->k) {
-        join_line(search, order);
+        find_own_place(search, order);
     }
+    list_served(s);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        pick(s, s->place[s->victims[v].job]);
         sorted = sorted && s->victims[v].elastic_state < 0;
     }
-    if (s->own_place != ORR_NONE) {
-        pick(s, s->own_place);
-    }
-    *count = 0;
-    for (uint32_t w = 0; w < s->line_count / 64 + 1; w++) {
-        for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
-            const uint32_t place = 64 * w + (uint32_t)__builtin_ctzll(s->in_line[w]);
-            struct orr_order_entry *entry = &s->served[(*count)++];
-            *entry = s->line[place];
-            if (place != s->own_place) {
-                const struct orr_apart_victim *victim =
-                    &s->victims[s->slot_of[entry->view.job] - 1];
-                entry->elastic_state = victim->elastic_state;
-                entry->demand = victim->demand;
-            }
-        }
-    }
     if (!sorted) {
-        orr_order_sort(order, s->served, *count);
+        orr_order_sort(order, s->served, s->served_count);
     }
+    *count = s->served_count;
     return s->served;
 }

@@ -39,14 +39,17 @@ struct orr_apart {        /* of a search */
     uint32_t whole_count;
     bool *is_back;                            /* by task: scratch of dry_run.c, all false between */
     int64_t (*hypothetical)[ORR_SHARE_KINDS]; /* by queue: what it holds now */
-    /* The preemptor and the candidates, as if all had lost their gangs, in the order of building */
+    /* The candidates, as if all had lost their gangs, in the order of building */
     struct orr_order_entry *line;
-    uint32_t line_count, line_for;  /* made for so many of the preemptor's tasks; 0: not yet */
-    uint32_t *place;                /* in there: by job; */
-    uint32_t own_place;             /* of the preemptor, ORR_NONE: it is not served */
-    uint64_t *in_line;              /* a bit for each place: scratch, all 0 between */
-    struct orr_order_entry *served; /* of the scenario, the same */
-    struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
+    uint32_t line_count;
+    uint32_t *place;            /* in there: by job */
+    struct orr_order_entry own; /* the preemptor with so many tasks, 0: not asked yet; */
+    uint32_t line_for;
+    uint32_t own_place; /* whom of the line it comes before; ORR_NONE: it is not served */
+    uint64_t *in_line;  /* a bit for each place: scratch, all 0 between */
+    struct orr_order_entry *served; /* those of the scenario */
+    uint32_t served_count;
+    struct orr_dry_run *run; /* dry_run.c; NULL: not asked for yet */
 };
 
 /* NULL: nothing is known of such a world. */

@@ -133,37 +133,28 @@ static uint64_t hash_any_world(struct orr_victim_search *search)
     return hash;
 }
 
-/* The record may be of a job that had the slot before: it matches no search of this one, since the
- * hash of the world has the job's serial. */
-static struct orr_failed_search *failed_search(const struct orr_victim_search *search)
-{
-    struct orr_victim_index *all = search->session->victim_index;
-    all->failed =
-        orr_zgrow(all->failed, &all->failed_count, search->job + (size_t)1, sizeof *all->failed);
-    return &all->failed[search->job][search->action];
-}
-
 bool orr_victim__failed_before(struct orr_victim_search *search)
 {
-    search->refuter.world =
-        search->refuter.flat != NULL ? hash_flat_world(search) : hash_any_world(search);
-    if (search->refuter.world == 0) {
+    struct orr_refuter *refuter = &search->refuter;
+    refuter->world = refuter->flat != NULL ? hash_flat_world(search) : hash_any_world(search);
+    const unsigned known =
+        refuter->world == 0
+            ? 0
+            : orr_answers_find(&search->session->victim_index->failures, refuter->world);
+    if (known == 0) {
         return false;
     }
-    const struct orr_failed_search *failed = failed_search(search);
-    if (failed->world != search->refuter.world) {
-        return false;
-    }
-    orr_victim__raise_outcome(search, (enum orr_outcome)failed->outcome);
+    orr_victim__raise_outcome(search, (enum orr_outcome)(known - 1));
     return true;
 }
 
 void orr_victim__note_failure(struct orr_victim_search *search)
 {
-    if (search->refuter.world != 0 &&
-        (search->refuter.flat == NULL ||
-         search->refuter.scenarios == search->session->scenarios_of[search->action])) {
-        *failed_search(search) =
-            (struct orr_failed_search){.world = search->refuter.world, .outcome = search->outcome};
+    const struct orr_refuter *refuter = &search->refuter;
+    if (refuter->world != 0 &&
+        (refuter->flat == NULL ||
+         refuter->scenarios == search->session->scenarios_of[search->action])) {
+        orr_answers_note(&search->session->victim_index->failures, refuter->world,
+                         search->outcome + 1u);
     }
 }

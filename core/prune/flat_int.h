@@ -130,11 +130,6 @@ struct orr_queue_index {          /* a queue */
     uint32_t capacity;
 };
 
-struct orr_failed_search { /* a search for victims, as long as it would fail again */
-    uint64_t world;        /* hash of all that it looked at; 0: none is remembered */
-    uint8_t outcome;       /* enum orr_outcome */
-};
-
 struct orr_gained { /* on a node, by victims that are moved away from it */
     bool any;
     int64_t amounts[ORR_SLOTS_MAX];
@@ -179,8 +174,7 @@ struct orr_victim_index {
      */
     uint8_t *refuted_asks;
     uint32_t refuted_ask_count;
-    struct orr_failed_search (*failed)[ORR_ACTIONS]; /* by job; failure_memo.c */
-    uint32_t failed_count;
+    struct orr_answers failures;   /* failure_memo.c: 1 + how searches end (enum orr_outcome) */
     struct orr_answers dry_runs;   /* dry_run_memo.c */
     uint64_t probes;               /* so many began */
     struct orr_answers aggregates; /* aggregate.c */

@@ -18,7 +18,7 @@ void orr_victim_forget(struct orr_session *session)
     }
     orr_free(all->refuted_asks);
     orr_free(all->oldest.contenders);
-    orr_free(all->failed);
+    orr_free(all->failures.slots);
     orr_free(all->aggregates.slots);
     orr_free(all->dry_runs.slots);
     if (all->order.session != NULL) {
@@ -106,6 +106,7 @@ static struct orr_victim_index *open_index(struct orr_session *session)
         all->uncounted_nodes += is_uncounted(node);
     }
     all->aggregates.count = 1u << 16;
+    all->failures.count = 1u << 14;
     all->dry_runs.count = 1u << 14;
     list_device_sizes(all, session);
     all->min_runtime = any_min_runtime(session);
