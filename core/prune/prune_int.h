@@ -27,9 +27,9 @@ static inline bool orr_prune__asks_beside_gpus(const struct orr_session *session
  * part. */
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
 
-/* failure_memo.c: the search failed before, when all it looks at was the same; and what to remember
- * of one that fails now. */
-bool orr_victim__failed_before(struct orr_victim_search *search);
+/* failure_memo.c: how the search ended before, when all it looks at was the same; SOLVED: it is not
+ * known. And what to remember of one that fails now. */
+enum orr_outcome orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
 /* gang.c: the preemptor is of one pod set, and its tasks ask as many GPUs. */
@@ -45,7 +45,7 @@ bool orr_victim__over_limit(const struct orr_victim_search *search);
 
 /* places.c: how consolidation would end for a job that waits, from the nodes, the candidates and
  * what its first task asks alone: how queues stand, who waits and where else tasks may not go can
- * only make it worse. NOT_TRIED: not known. */
+ * only make it worse. SOLVED: not known. */
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first);
 

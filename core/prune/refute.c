@@ -3,18 +3,24 @@
 #include "apart.h"
 #include "flat_int.h"
 
-/* The pruner is on and refutes what it is asked. `argument` is looked at only then. */
-#define REFUTES(search, pruner, argument)                                                          \
-    (orr_prune__is_on(search, pruner) && orr_prune__refutes(search, pruner, argument))
-
-/* Takes note of how far what was refuted would have got. */
-static bool raised_to(struct orr_victim_search *search, enum orr_outcome outcome, bool refuted)
+/* The pruner, which is on, finds that what it is asked would end so; SOLVED: it may succeed. Takes
+ * note of how far it would have got. */
+static bool is_refuted(struct orr_victim_search *search, enum orr_pruner pruner,
+                       enum orr_outcome outcome)
 {
+    const bool refuted = orr_prune__refutes(search, pruner, outcome != ORR_OUTCOME_SOLVED);
     if (refuted) {
         orr_victim__raise_outcome(search, outcome);
     }
     return refuted;
 }
+
+/* The pruner is on and refutes what it is asked. `outcome` is looked at only then. */
+#define REFUTES(search, pruner, outcome)                                                           \
+    (orr_prune__is_on(search, pruner) && is_refuted(search, pruner, outcome))
+/* The same of one that only says whether a place is lacking. */
+#define LACKS(search, pruner, lacking)                                                             \
+    REFUTES(search, pruner, (lacking) ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED)
 
 static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 {
@@ -44,20 +50,12 @@ static void list_candidates(struct orr_victim_search *search)
 
 static bool no_moves_help(struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
-    if (search->action != ORR_ACTION_CONSOLIDATION ||
-        !orr_prune__is_on(search, ORR_PRUNER_PLACES)) {
-        return false;
-    }
-    const struct orr_stask *first = &session->tasks[search->tasks.tasks[0]];
-    const enum orr_outcome outcome =
-        orr_victim__refute_moves(search->session, search->job, orr_task_ask(session, first));
-    if (!orr_prune__refutes(search, ORR_PRUNER_PLACES, outcome != ORR_OUTCOME_NOT_TRIED)) {
-        return false;
-    }
-    search->refuter.no_search = true;
-    search->outcome = (uint8_t)outcome;
-    return true;
+    struct orr_session *session = search->session;
+    const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
+    search->refuter.no_search =
+        search->action == ORR_ACTION_CONSOLIDATION &&
+        REFUTES(search, ORR_PRUNER_PLACES, orr_victim__refute_moves(session, search->job, first));
+    return search->refuter.no_search;
 }
 
 /* A budget counts scenarios that cannot succeed too, so that none may be left out. */
@@ -92,19 +90,11 @@ bool orr_refute__search(struct orr_victim_search *search)
     return search->candidate_count == 0 ||
            (!search->refuter.over_limit &&
             REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search))) ||
-           (search->refuter.flat != NULL &&
-            REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
+           (search->refuter.flat != NULL && orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+            orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
 }
 
 /* --- what holds for the whole search, asked once it is prepared --- */
-
-static bool ends_search(struct orr_victim_search *search, enum orr_pruner pruner,
-                        enum orr_outcome outcome)
-{
-    search->refuter.level = ORR_REFUTE_SEARCH;
-    return raised_to(search, outcome,
-                     orr_prune__refutes(search, pruner, outcome != ORR_OUTCOME_SOLVED));
-}
 
 /* Whatever it has of its tasks, it cannot have all. SOLVED: how it ends hangs on whether it can
  * have one, of which the filters pass while of all they do not. */
@@ -119,20 +109,19 @@ static enum orr_outcome end_at_limit(struct orr_victim_search *search)
 
 bool orr_refute__first_task(struct orr_victim_search *search)
 {
-    if (search->refuter.over_limit && ends_search(search, ORR_PRUNER_LIMIT, end_at_limit(search))) {
-        return true;
-    }
-    return orr_prune__is_on(search, ORR_PRUNER_DOMAINS) && search->candidates != NULL &&
-           orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
-           ends_search(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
+    search->refuter.level = ORR_REFUTE_SEARCH;
+    return (search->refuter.over_limit &&
+            is_refuted(search, ORR_PRUNER_LIMIT, end_at_limit(search))) ||
+           (search->candidates != NULL && orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
+            orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
+            is_refuted(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1)));
 }
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
-    return orr_prune__is_on(search, ORR_PRUNER_GANG) && search->candidates != NULL &&
-           orr_victim__asks_alike(search) &&
-           ends_search(search, ORR_PRUNER_GANG,
-                       orr_victim__refute_tasks(search, search->tasks.count));
+    search->refuter.level = ORR_REFUTE_SEARCH;
+    return search->candidates != NULL && orr_victim__asks_alike(search) &&
+           REFUTES(search, ORR_PRUNER_GANG, orr_victim__refute_tasks(search, search->tasks.count));
 }
 
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,
@@ -145,7 +134,8 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
         return ORR_OUTCOME_NOT_TRIED;
     }
     if (action == ORR_ACTION_CONSOLIDATION) {
-        return orr_victim__refute_moves(session, job, first);
+        const enum orr_outcome outcome = orr_victim__refute_moves(session, job, first);
+        return outcome == ORR_OUTCOME_SOLVED ? ORR_OUTCOME_NOT_TRIED : outcome;
     }
     const struct orr_victim_search search = {
         .session = session, .action = action, .job = job, .demand = *demand};
@@ -170,25 +160,6 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     }
 }
 
-static bool leaves_no_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
-                            uint32_t nth)
-{
-    return raised_to(search, ORR_OUTCOME_NOT_PLACED,
-                     search->refuter.flat != NULL && search->recorded.count == 0 &&
-                         REFUTES(search, ORR_PRUNER_AGGREGATE,
-                                 !orr_victim__leaves_place(search, from, to, nth)));
-}
-
-/* Some victim cannot get back what it would lose. */
-static bool cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to,
-                          bool is_single)
-{
-    return raised_to(search, ORR_OUTCOME_NOT_PLACED,
-                     search->action == ORR_ACTION_CONSOLIDATION &&
-                         REFUTES(search, ORR_PRUNER_REGAIN,
-                                 orr_victim__cannot_regain(search, from, to, is_single)));
-}
-
 /* Windows that begin with as many nodes as those of the last state grow by the same numbers. As far
  * as nodes bear what they did, their victims are the same. */
 static void find_same_nodes(struct orr_victim_search *search, uint32_t first)
@@ -210,21 +181,15 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
     }
     const bool same =
         nth != ORR_NONE && refuter->same_nodes > 0 && to - from <= refuter->same_nodes;
-    return same || cannot_regain(search, from, to, nth == ORR_NONE) ||
-           leaves_no_place(search, from, to, nth);
+    return same ||
+           (search->action == ORR_ACTION_CONSOLIDATION &&
+            LACKS(search, ORR_PRUNER_REGAIN,
+                  orr_victim__cannot_regain(search, from, to, nth == ORR_NONE))) ||
+           (refuter->flat != NULL && search->recorded.count == 0 &&
+            LACKS(search, ORR_PRUNER_AGGREGATE, !orr_victim__leaves_place(search, from, to, nth)));
 }
 
 /* --- scenarios --- */
-
-/* The preemptor's domain or, of whom is moved, all nodes have too few places. */
-static bool lacks_places(struct orr_victim_search *search, const struct orr_victims *victims)
-{
-    return raised_to(
-        search, ORR_OUTCOME_NOT_PLACED,
-        REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, victims)) ||
-            (search->action == ORR_ACTION_CONSOLIDATION &&
-             REFUTES(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, victims))));
-}
 
 /* Once a scenario was rejected, it no longer counts how far one that fails would get. */
 static bool may_be_rejected_at_once(const struct orr_victim_search *search)
@@ -233,28 +198,18 @@ static bool may_be_rejected_at_once(const struct orr_victim_search *search)
            search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED;
 }
 
-/* Of victims that were taken apart. */
-static enum orr_outcome run_dry(struct orr_victim_search *search,
-                                const struct orr_victims *potential)
-{
-    return may_be_rejected_at_once(search) && orr_victim__loses_too_much(search, potential)
-               ? ORR_OUTCOME_REJECTED
-               : orr_victim__run_dry(search, potential);
-}
-
-static bool is_refuted_in_tree(struct orr_victim_search *search,
-                               const struct orr_victims *potential)
+/* How the scenario would end outside flat worlds; SOLVED: it may succeed. */
+static enum orr_outcome serve_apart(struct orr_victim_search *search,
+                                    const struct orr_victims *potential)
 {
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (!orr_prune__is_on(search, ORR_PRUNER_DRY_RUN)) {
-        return false;
-    }
     if (orr_apart__take(search, potential)) {
-        outcome = run_dry(search, potential);
+        outcome = may_be_rejected_at_once(search) && orr_victim__loses_too_much(search, potential)
+                      ? ORR_OUTCOME_REJECTED
+                      : orr_victim__run_dry(search, potential);
     }
     orr_apart__forget(search);
-    return raised_to(search, outcome,
-                     orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, outcome != ORR_OUTCOME_SOLVED));
+    return outcome;
 }
 
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential)
@@ -263,12 +218,16 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
     if (search->refuter.all_tried) {
         return false;
     }
-    if (lacks_places(search, potential)) {
+    if (LACKS(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, potential)) ||
+        (search->action == ORR_ACTION_CONSOLIDATION &&
+         LACKS(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, potential)))) {
         return true;
     }
-    return search->refuter.flat == NULL
-               ? is_refuted_in_tree(search, potential)
-               : REFUTES(search, ORR_PRUNER_DRY_RUN, !orr_victim__may_work(search, potential));
+    if (search->refuter.flat == NULL) {
+        return REFUTES(search, ORR_PRUNER_DRY_RUN, serve_apart(search, potential));
+    }
+    return orr_prune__is_on(search, ORR_PRUNER_DRY_RUN) &&
+           orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, !orr_victim__may_work(search, potential));
 }
 
 /* --- what happened --- */
