@@ -45,16 +45,28 @@ bool orr_apart__is_constrained(const struct orr_session *session, uint32_t index
     return constrained && session->rules.topology;
 }
 
+/* The queue or one above it holds more than its limit. */
+static bool is_overfull(const struct orr_session *session, uint32_t queue)
+{
+    bool over = false;
+    for (uint32_t q = queue; q != ORR_NONE && !over; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const double held = orr_share_units(kind, session->queues[q].allocated[kind]);
+            over = over || orr_victim__exceeds(held, session->shares[q].resource[kind].limit);
+        }
+    }
+    return over;
+}
+
 /* Of jobs of one pod set that have their minimum, and whose tasks are all active unless they are
  * all alike. */
-static enum kind kind_of(const struct orr_session *session, const struct orr_apart *s,
-                         uint32_t index)
+static enum kind kind_of(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     const struct orr_sset *sets = &session->sets[job->first_set];
     if (job->set_count != 2 || sets[0].min != 1 || !sets[1].is_pods ||
         (int32_t)job->active < sets[1].min || !session->queues[job->queue].usable ||
-        s->overfull[job->queue]) {
+        is_overfull(session, job->queue)) {
         return OTHER;
     }
     const bool gang = sets[1].min == (int32_t)job->task_count;
@@ -71,7 +83,7 @@ static enum kind kind_of(const struct orr_session *session, const struct orr_apa
 bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, uint32_t job)
 {
     if (s->kind[job] == UNKNOWN) {
-        s->kind[job] = (uint8_t)kind_of(session, s, job);
+        s->kind[job] = (uint8_t)kind_of(session, job);
     }
     return s->kind[job] == KNOWN;
 }
@@ -189,20 +201,6 @@ void orr_apart__forget(struct orr_victim_search *search)
 
 /* --- opening --- */
 
-static void find_overfull(const struct orr_session *session, struct orr_apart *s)
-{
-    for (uint32_t q = 0; q < session->queue_count; q++) { /* parents come before children */
-        const uint32_t parent = session->shares[q].parent;
-        s->overfull[q] = parent != ORR_NONE && s->overfull[parent];
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const double limit = session->shares[q].resource[kind].limit;
-            s->overfull[q] = s->overfull[q] ||
-                             (limit != ORR_UNLIMITED &&
-                              orr_share_units(kind, session->queues[q].allocated[kind]) > limit);
-        }
-    }
-}
-
 /* NULL: the pruner knows nothing of such a world. */
 static struct orr_apart *open_apart(struct orr_victim_search *search)
 {
@@ -214,7 +212,6 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
         return NULL;
     }
     struct orr_apart *s = orr_arena_alloc(memory, 1, sizeof *s);
-    s->overfull = orr_arena_take(memory, session->queue_count, sizeof *s->overfull);
     s->kind = orr_arena_alloc(memory, session->job_count, sizeof *s->kind);
     s->of_job = orr_arena_alloc(memory, session->job_count, sizeof *s->of_job);
     s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
@@ -233,7 +230,6 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
     s->hypothetical = orr_arena_take(memory, session->queue_count, sizeof *s->hypothetical);
     memcpy(s->hypothetical, search->held, session->queue_count * sizeof *s->hypothetical);
-    find_overfull(session, s);
     return s;
 }
 

@@ -18,7 +18,6 @@ struct orr_apart_victim {
 
 struct orr_dry_run;
 struct orr_apart {        /* of a search */
-    bool *overfull;       /* by queue: it or one above it holds more than its limit */
     uint8_t *kind;        /* by job: enum kind, apart.c */
     uint64_t *of_job;     /* by job: its fingerprint; 0: not made yet */
     uint32_t *slot_of;    /* by job: in `victims`, while it is one */

@@ -190,8 +190,11 @@ struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_
 struct orr_order *orr_victim_index_order(struct orr_session *session);
 /* Whom time alone may make a victim. */
 bool orr_victim_index_timed(const struct orr_session *session);
-/* Consolidation's candidates for the job. */
+/* Consolidation's candidates for the job; tasks changed since they were asked for, before the
+ * session forgets which; answers kept by what first tasks ask (places.c) no longer hold. */
 const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
+void orr_victim_index_check_oldest(struct orr_session *session);
+void orr_victim_index_forget_refuted_asks(struct orr_victim_index *all);
 
 /* No filter, taint or extended resource says where. */
 bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask);
