@@ -25,7 +25,6 @@ struct orr_flat;
 struct orr_apart;
 struct orr_places;
 struct orr_place_sums;
-struct orr_losses;
 struct orr_refuter {    /* of a search; private to prune/ */
     bool all_tried;     /* scenarios are counted, or nothing is pruned: none is left out */
     uint64_t probe;     /* number of the one that goes on, of all searches; 0: all is tried */
@@ -39,7 +38,6 @@ struct orr_refuter {    /* of a search; private to prune/ */
     struct orr_places *places; /* places.h; NULL until asked */
     bool domains_known;
     struct orr_place_sums *domains; /* domains.c; NULL: the preemptor need not stay in one */
-    struct orr_losses *losses;      /* pruner "regain"; NULL until asked */
     struct orr_apart *apart;        /* apart.h; NULL: nothing is known of such a world */
     /* Outside flat worlds: of all that is the same for all scenarios but the nodes, a fingerprint
      * (fingerprint.c; 0: not made); with it who waits and may count (waiting_fingerprint.c). */
