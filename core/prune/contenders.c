@@ -149,13 +149,6 @@ struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_
 
 /* --- of consolidation --- */
 
-void orr_victim_index_forget_refuted_asks(struct orr_victim_index *all)
-{
-    if (all->refuted_ask_count > 0) {
-        memset(all->refuted_asks, 0, all->refuted_ask_count);
-    }
-}
-
 static void find_oldest(struct orr_session *session, uint32_t job)
 {
     struct orr_victim_index *all = session->victim_index;
@@ -175,7 +168,7 @@ static void find_oldest(struct orr_session *session, uint32_t job)
     orr_free(search.candidates);
     orr_arena_release(&search.memory);
     all->oldest_known = true;
-    orr_victim_index_forget_refuted_asks(all);
+    all->oldest_lists++;
 }
 
 /* Does the change of a job leave the oldest as they are? */

@@ -170,11 +170,9 @@ struct orr_victim_index {
     struct orr_contender_row oldest; /* its candidates */
     uint32_t oldest_but;             /* without this job, or ORR_NONE */
     bool oldest_known;
-    /* by what a job's first task asks: 1 + how a search for it would end (enum orr_outcome), or 0
-     */
-    uint8_t *refuted_asks;
-    uint32_t refuted_ask_count;
-    struct orr_answers failures;   /* failure_memo.c: 1 + how searches end (enum orr_outcome) */
+    uint64_t oldest_lists; /* that were made so far */
+    /* Of searches, 1 + how they end (enum orr_outcome): failure_memo.c, places.c */
+    struct orr_answers failures;
     struct orr_answers dry_runs;   /* dry_run_memo.c */
     uint64_t probes;               /* so many began */
     struct orr_answers aggregates; /* aggregate.c */
@@ -190,11 +188,10 @@ struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_
 struct orr_order *orr_victim_index_order(struct orr_session *session);
 /* Whom time alone may make a victim. */
 bool orr_victim_index_timed(const struct orr_session *session);
-/* Consolidation's candidates for the job; tasks changed since they were asked for, before the
- * session forgets which; answers kept by what first tasks ask (places.c) no longer hold. */
+/* Consolidation's candidates for the job. Whether they are still these is to be asked before the
+ * session forgets which tasks changed. */
 const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
 void orr_victim_index_check_oldest(struct orr_session *session);
-void orr_victim_index_forget_refuted_asks(struct orr_victim_index *all);
 
 /* No filter, taint or extended resource says where. */
 bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask);

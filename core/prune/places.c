@@ -294,16 +294,6 @@ static bool is_known(const struct orr_session *session, const struct orr_ask *fi
            first->request.v[ORR_SLOT_GPU] % (orr_ask_is_shared(first) ? 1 : ORR_MGPU) == 0;
 }
 
-/* Where it is kept; made anew for asks that are new. */
-static uint8_t *foresight_of(struct orr_victim_index *all, const struct orr_session *session,
-                             const struct orr_ask *first)
-{
-    const uint32_t ask = (uint32_t)(first - session->asks);
-    all->refuted_asks = orr_zgrow(all->refuted_asks, &all->refuted_ask_count, ask + (size_t)1,
-                                  sizeof *all->refuted_asks);
-    return &all->refuted_asks[ask];
-}
-
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first)
 {
@@ -315,11 +305,16 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
     if (all->uncounted_nodes > 0) {
         return ORR_OUTCOME_SOLVED;
     }
-    uint8_t *kept = foresight_of(all, session, first);
-    if (*kept == 0) {
-        *kept = (uint8_t)(foresee(session, first) + 1);
+    uint64_t world = (uint64_t)(first - session->asks);
+    orr_fingerprint_word(&world, all->nodes_seen);
+    orr_fingerprint_word(&world, all->oldest_lists);
+    const unsigned known = orr_answers_find(&all->failures, world);
+    if (known > 0) {
+        return (enum orr_outcome)(known - 1);
     }
-    return (enum orr_outcome)(*kept - 1);
+    const enum orr_outcome outcome = foresee(session, first);
+    orr_answers_note(&all->failures, world, outcome + 1u);
+    return outcome;
 }
 
 /* --- of a scenario --- */

@@ -17,7 +17,6 @@ void orr_victim_forget(struct orr_session *session)
     for (uint32_t q = 0; q < all->queue_count; q++) {
         orr_free(all->queues[q].row.contenders);
     }
-    orr_free(all->refuted_asks);
     orr_free(all->oldest.contenders);
     orr_free(all->failures.slots);
     orr_free(all->aggregates.slots);
@@ -232,7 +231,6 @@ static void look_at_nodes(struct orr_victim_index *all, const struct orr_session
         look_at_node(all, session, n);
     }
     all->nodes_seen = session->node_generation;
-    orr_victim_index_forget_refuted_asks(all);
     const uint32_t idle = all->by_idle.some;
     all->most_idle = idle == 0 ? 0 : 31 - __builtin_clz(idle);
 }
