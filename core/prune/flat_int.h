@@ -170,9 +170,8 @@ struct orr_victim_index {
     struct orr_contender_row oldest; /* its candidates */
     uint32_t oldest_but;             /* without this job, or ORR_NONE */
     bool oldest_known;
-    uint64_t oldest_lists; /* that were made so far */
-    /* Of searches, 1 + how they end (enum orr_outcome): failure_memo.c, places.c */
-    struct orr_answers failures;
+    uint64_t oldest_lists;         /* that were made so far */
+    struct orr_answers failures;   /* 1 + how searches end: failure_memo.c, places.c */
     struct orr_answers dry_runs;   /* dry_run_memo.c */
     uint64_t probes;               /* so many began */
     struct orr_answers aggregates; /* aggregate.c */

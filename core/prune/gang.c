@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pruner "gang", all actions: one of the preemptor's tasks can be had, but never all of them,
- * whoever of the candidates is a victim; and what "domains" and "limit" know of a whole search.
+ * whoever of the candidates is a victim; and what "domains" knows of a whole search: not even one.
  *
  * A search ends with a probe of all tasks, and fails where that one does; what smaller probes find
  * is taken back. It fails too where its first probe, of one task, does. A probe's victims, with
@@ -48,15 +48,10 @@ bool orr_victim__asks_alike(const struct orr_victim_search *search)
     return alike;
 }
 
-bool orr_victim__passes_at_most(struct orr_victim_search *search, uint32_t k)
-{
-    accumulate(search, k);
-    return orr_victim__passes_filters(search);
-}
-
 enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k)
 {
-    if (!orr_victim__passes_at_most(search, k)) {
+    accumulate(search, k);
+    if (!orr_victim__passes_filters(search)) {
         return ORR_OUTCOME_FILTERED;
     }
     const bool lacks = (orr_prune__is_on(search, ORR_PRUNER_PLACES) &&

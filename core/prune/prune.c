@@ -67,8 +67,7 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
 void orr_prune__check(const struct orr_victim_search *search, bool whole)
 {
     /* These refute the whole search; a smaller probe may succeed. */
-    const uint32_t in_the_end =
-        1u << ORR_PRUNER_FAILED_BEFORE | 1u << ORR_PRUNER_LIMIT | 1u << ORR_PRUNER_GANG;
+    const uint32_t in_the_end = 1u << ORR_PRUNER_FAILED_BEFORE | 1u << ORR_PRUNER_GANG;
     uint32_t doubts = 0;
     for (unsigned l = 0; l < ORR_REFUTE_LEVELS; l++) {
         doubts |= search->refuter.doubts[l];

@@ -34,14 +34,9 @@ void orr_victim__note_failure(struct orr_victim_search *search);
 
 /* gang.c: the preemptor is of one pod set, and its tasks ask as many GPUs. */
 bool orr_victim__asks_alike(const struct orr_victim_search *search);
-/* Of such a search with its candidates listed: some state of its first k tasks passes KAI's
- * filters; so does the one with everything that candidates hold, which is accumulated. */
-bool orr_victim__passes_at_most(struct orr_victim_search *search, uint32_t k);
-/* How the probe of these would end with all that; SOLVED: it may be. */
+/* Of such a search with its candidates listed, how the probe of its first k tasks would end with
+ * everything that candidates hold; SOLVED: it may be. */
 enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k);
-
-/* limit.c: asked of a search of consolidation or reclaim whose tasks ask alike. */
-bool orr_victim__over_limit(const struct orr_victim_search *search);
 
 /* places.c: how consolidation would end for a job that waits, from the nodes, the candidates and
  * what its first task asks alone: how queues stand, who waits and where else tasks may not go can

@@ -79,42 +79,24 @@ bool orr_refute__search(struct orr_victim_search *search)
     if (search->queue_count == 0 || no_moves_help(search)) {
         return true;
     }
-    search->refuter.over_limit = orr_prune__is_on(search, ORR_PRUNER_LIMIT) &&
-                                 orr_victim__asks_alike(search) && orr_victim__over_limit(search);
-    if (!search->refuter.over_limit) {
-        orr_victim__open_flat(search);
-    }
+    orr_victim__open_flat(search);
     if (search->refuter.flat == NULL) {
         list_candidates(search);
     }
     return search->candidate_count == 0 ||
-           (!search->refuter.over_limit &&
-            REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search))) ||
+           REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search)) ||
            (search->refuter.flat != NULL && orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
             orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
 }
 
 /* --- what holds for the whole search, asked once it is prepared --- */
 
-/* Whatever it has of its tasks, it cannot have all. SOLVED: how it ends hangs on whether it can
- * have one, of which the filters pass while of all they do not. */
-static enum orr_outcome end_at_limit(struct orr_victim_search *search)
-{
-    if (orr_victim__passes_at_most(search, search->tasks.count)) {
-        return ORR_OUTCOME_NOT_PLACED;
-    }
-    return search->tasks.count > 1 && orr_victim__passes_at_most(search, 1) ? ORR_OUTCOME_SOLVED
-                                                                            : ORR_OUTCOME_FILTERED;
-}
-
 bool orr_refute__first_task(struct orr_victim_search *search)
 {
     search->refuter.level = ORR_REFUTE_SEARCH;
-    return (search->refuter.over_limit &&
-            is_refuted(search, ORR_PRUNER_LIMIT, end_at_limit(search))) ||
-           (search->candidates != NULL && orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
-            orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
-            is_refuted(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1)));
+    return search->candidates != NULL && orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
+           orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
+           is_refuted(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
 }
 
 bool orr_refute__gang(struct orr_victim_search *search)

@@ -29,7 +29,6 @@ struct orr_refuter {    /* of a search; private to prune/ */
     bool all_tried;     /* scenarios are counted, or nothing is pruned: none is left out */
     uint64_t probe;     /* number of the one that goes on, of all searches; 0: all is tried */
     bool no_search;     /* `outcome` was known before any candidate was looked for */
-    bool over_limit;    /* pruner "limit": all tasks together cannot be had */
     uint64_t scenarios; /* simulated by the action before the search */
     bool apart_known;
     uint32_t same_nodes;   /* the first nodes of a window that are as they were in the last state */

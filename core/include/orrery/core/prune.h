@@ -18,7 +18,6 @@ ORR_API_BEGIN
 #define ORR_PRUNER_LIST(X)                                                                         \
     X(FAILED_BEFORE, "failed-before",                                                              \
       "the search failed before, and all that it would read is as it was")                         \
-    X(LIMIT, "limit", "the preemptor's queue would pass its limit whoever is a victim")            \
     X(GANG, "gang", "one of the preemptor's tasks can be had, but not all, whoever is a victim")   \
     X(PLACES, "places", "whoever is moved, there are fewer places than tasks that need one")       \
     X(DOMAINS, "domains",                                                                          \
