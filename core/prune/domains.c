@@ -76,6 +76,6 @@ bool orr_victim__pins_domain(struct orr_victim_search *search)
 bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     struct orr_place_sums *domains = sums_of(search);
-    return domains != NULL &&
-           orr_places__lack(orr_places__of(search), domains, false, potential, &search->recorded);
+    return domains != NULL && orr_places__lack(orr_places__of(search, ORR_MEASURE_ALL), domains,
+                                               false, potential, &search->recorded);
 }

@@ -3,7 +3,8 @@
  * in every world, as queues, topology and whatever else is asked can only make places fewer.
  *
  * Every task that is moved must find a place again, and so must the preemptor's. Let z be the
- * amounts that the preemptor's first task asks, but for a part of a device. A node on which r is
+ * amounts that the preemptor's first task asks, but for a part of a device, or its whole GPUs
+ * alone, as a task that is moved may ask enough of these and less of the rest. A node on which r is
  * free has min (r / z) places, over these resources, all shares rounded down, and a task that asks
  * a takes at least min (a / z) of them wherever it goes. So if all find a place,
  *
@@ -73,11 +74,14 @@ static int64_t taken(const struct orr_places *places, const struct orr_ask *ask)
 
 /* For a preemptor whose first task asks this. */
 static void open_places(struct orr_places *places, struct orr_session *session,
-                        struct orr_arena *memory, const struct orr_ask *first)
+                        struct orr_arena *memory, const struct orr_ask *first,
+                        enum orr_measure measure)
 {
     *places = (struct orr_places){.session = session};
     for (uint32_t slot = 0; slot < session->slot_count; slot++) {
-        if (slot != ORR_SLOT_PODS && asked(first, slot) > 0) {
+        const bool measured =
+            measure == ORR_MEASURE_ALL ? slot != ORR_SLOT_PODS : slot == ORR_SLOT_GPU;
+        if (measured && asked(first, slot) > 0) {
             places->each[slot] = asked(first, slot);
             places->slots[places->slot_count++] = slot;
         }
@@ -269,14 +273,18 @@ static enum orr_outcome foresee(struct orr_session *session, const struct orr_as
     struct orr_places places;
     struct orr_arena memory;
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
+    bool lacking = false;
     if (session->victim_index->oldest.count == 0) {
         return ORR_OUTCOME_NO_CANDIDATES;
     }
     orr_arena_init(&memory);
     list_tasks(session, &session->victim_index->oldest, &candidates);
-    open_places(&places, session, &memory, first);
-    places.own = taken(&places, first);
-    if (orr_places__lack(&places, &places.all, true, &candidates, &none)) {
+    for (int m = 0; m < ORR_MEASURES && !lacking; m++) {
+        open_places(&places, session, &memory, first, (enum orr_measure)m);
+        places.own = places.slot_count > 0 ? taken(&places, first) : 0;
+        lacking = orr_places__lack(&places, &places.all, true, &candidates, &none);
+    }
+    if (lacking) {
         outcome =
             passes_filter(session, &candidates, first->request.v[ORR_SLOT_GPU] + first->mig_mgpu)
                 ? ORR_OUTCOME_NOT_PLACED
@@ -319,19 +327,19 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
 
 /* --- of a scenario --- */
 
-struct orr_places *orr_places__of(struct orr_victim_search *search)
+struct orr_places *orr_places__of(struct orr_victim_search *search, enum orr_measure measure)
 {
     struct orr_session *session = search->session;
-    struct orr_places *places = search->refuter.places;
+    struct orr_places *places = search->refuter.places[measure];
     if (places == NULL) { /* nodes are the same at every question of a search */
         const struct orr_ask *first =
             orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
         places = orr_arena_alloc(&search->memory, 1, sizeof *places);
         if (is_known(session, first) && orr_victim_index_now(session)->uncounted_nodes == 0 &&
             orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE) {
-            open_places(places, session, &search->memory, first);
+            open_places(places, session, &search->memory, first, measure);
         }
-        search->refuter.places = places;
+        search->refuter.places[measure] = places;
     }
     if (places->k != search->k) {
         places->k = search->k;
@@ -346,6 +354,10 @@ struct orr_places *orr_places__of(struct orr_victim_search *search)
 
 bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    struct orr_places *places = orr_places__of(search);
-    return orr_places__lack(places, &places->all, true, potential, &search->recorded);
+    bool lacking = false;
+    for (int m = 0; m < ORR_MEASURES && !lacking; m++) {
+        struct orr_places *places = orr_places__of(search, (enum orr_measure)m);
+        lacking = orr_places__lack(places, &places->all, true, potential, &search->recorded);
+    }
+    return lacking;
 }

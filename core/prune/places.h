@@ -26,8 +26,10 @@ struct orr_places { /* of a search */
     uint32_t touched_count; /* nodes that those who are moved leave (victim_index.c) */
 };
 
-/* Of the preemptor's first k tasks. */
-struct orr_places *orr_places__of(struct orr_victim_search *search);
+enum orr_measure { ORR_MEASURE_ALL, ORR_MEASURE_GPUS, ORR_MEASURES };
+
+/* Of the preemptor's first k tasks, by all that the first one asks or by its GPUs alone. */
+struct orr_places *orr_places__of(struct orr_victim_search *search, enum orr_measure measure);
 void orr_places__open_sums(struct orr_place_sums *sums, struct orr_arena *memory, uint32_t domains);
 /* While these victims are away no domain has places enough for the preemptor; `come_back`: and for
  * the victims. */
