@@ -625,7 +625,7 @@ uint64_t orr_order_fingerprint(struct orr_order *order)
     if (order->last_leaf != ORR_NONE) {
         note_tops(order, order->last_leaf);
     }
-    return order->heads + orr_scatter(order->tops);
+    return order->heads + orr_scatter(order->tops + 1);
 }
 
 void orr_order_build(struct orr_order *order, const struct orr_jobview *views, uint32_t count)

@@ -193,6 +193,7 @@ static uint32_t run(struct world *world, struct orr_order *order, struct positio
                                              .lost = lost,
                                              .fingerprint = orr_order_fingerprint(order),
                                              .next = ORR_NONE};
+        assert_true(positions[count].fingerprint != 0);
         more = orr_order_pop(order, &view);
         if (more) {
             const uint64_t bit = UINT64_C(1) << view.job;

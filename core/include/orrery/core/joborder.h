@@ -68,7 +68,8 @@ void orr_order_release(struct orr_order *order);
 void orr_order_restart(struct orr_order *order);
 /* Of a `hypothetical` order over a list, once it is built. False: who is popped hangs on where
  * queues stand in their heaps. Otherwise it hangs only on what queues hold, on which added jobs are
- * left and on this fingerprint, as long as the order is not `unclear`. */
+ * left and on this fingerprint, as long as the order is not `unclear`. It is 0 of no order,
+ * whatever is left of the list. */
 bool orr_order_start_fingerprint(struct orr_order *order);
 uint64_t orr_order_fingerprint(struct orr_order *order);
 /* Adds all of these, in the canonical order of building. Jobs of unusable queues are left out. */
