@@ -8,7 +8,8 @@
  * being released. Which device it is matters only to a task that was evicted from it and may come
  * back: as long as there is one, as much is used beyond what is taken. Devices that nobody can join
  * never take tasks again in a sketch, as all tasks that are evicted are so before any is placed,
- * and each part of a device is something.
+ * and each part of a device is something: all that placing reads of them is how many pod slots
+ * their reservation pods hold.
  */
 #include <orrery/base/digest.h>
 
@@ -80,6 +81,7 @@ static uint64_t content_of_node(const struct orr_session *session, uint32_t n)
         fold(&content, (uint64_t)node->idle.v[s]);
         fold(&content, (uint64_t)(node->idle.v[s] + node->releasing.v[s]));
     }
+    fold(&content, (uint64_t)orr_place__pod_slots(session, node));
     fold(&content, devices);
     return orr_scatter(content);
 }

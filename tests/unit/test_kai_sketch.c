@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A sketch on counts of GPUs places jobs as one on the books of nodes does: random clusters of
- * blocks and racks, random victims, jobs with and without a constraint of topology. */
+ * blocks and racks, random victims, jobs with and without a constraint of topology. And what the
+ * fingerprint of a sketch's open nodes has. */
 #include "kai_world.h"
 
 #include <orrery/base/rng.h>
@@ -269,8 +270,59 @@ static void counts__place_as_books_do(void **state)
     assert_true(placed > 1000 && not_placed > 1000);
 }
 
+/* Two halves fill a device, and a third pod asks nothing. All run as the cycle begins, the halves
+ * alone, or none: then they are placed in the cycle, which knows of no reservation pod yet. */
+static uint64_t content_of_full_device(uint32_t running, uint32_t placed)
+{
+    struct orr_session session;
+    struct orr_sketch sketch = {0};
+    const uint32_t device = 0, nodes[1] = {0};
+    const bool open[1] = {true};
+    const struct orr_ask nothing = {.kind = ORR_ASK_NO_GPU,
+                                    .request = {.v = {[ORR_SLOT_PODS] = 1}},
+                                    .affinity = ORR_NONE,
+                                    .tolerance = ORR_NONE};
+    world_init(&session);
+    session.rules.reserves_shared = true;
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 8, -1, 0);
+    (void)world_node(&session, "n", 3);
+    const uint32_t half = world_ask_part(&session, 50);
+    const uint32_t asks[3] = {half, half, orr_session_add_ask(&session, &nothing)};
+    const uint32_t job = world_job_add(
+        &session,
+        &(struct world_job){.name = "j", .queue = queue, .priority = 50, .asks = asks, .count = 3});
+    for (uint32_t t = 0; t < running; t++) {
+        orr_session_set_task(&session, world_task(&session, job, t), ORR_TASK_RUNNING, 0, &device,
+                             t < 2);
+    }
+    orr_session_open(&session, WORLD_NOW);
+    for (uint32_t t = running; t < placed; t++) {
+        orr_session_place(&session, world_task(&session, job, t), 0, ORR_TASK_ALLOCATED, &device,
+                          t < 2, NULL);
+    }
+    orr_sketch_start(&sketch, &session, open);
+    const uint64_t content =
+        orr_sketch_content(&sketch, (struct orr_node_list){.nodes = nodes, .count = 1});
+    orr_sketch_end(&sketch);
+    orr_sketch_release(&sketch);
+    orr_session_rollback(&session, 0);
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return content;
+}
+
+/* A device that nobody can join takes a pod slot for its reservation: where nobody reserved it yet,
+ * as many slots are idle with one pod more, and one fewer is left. */
+static void content__has_slots_of_reservations(void **state)
+{
+    (void)state;
+    assert_true(content_of_full_device(2, 2) == content_of_full_device(2, 2));
+    assert_true(content_of_full_device(2, 2) != content_of_full_device(0, 3));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts__place_as_books_do)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts__place_as_books_do),
+                                       cmocka_unit_test(content__has_slots_of_reservations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
