@@ -42,6 +42,10 @@ static enum orr_status say_arm(void *context, uint32_t arm, struct orr_err *err)
     const struct orr_point_options *of = &hearing->w->points[(size_t)arm * hearing->w->seed_count];
     struct orr_err ignored = {0}; /* the run fails as well, and says so */
     struct orr_point point;
+    rewind(out); /* a process that was killed may have written a part, and is made once more */
+    if (ftruncate(fileno(out), 0) != 0) {
+        return orr_fail(err, ORR_IO, "a file beside results: %s", strerror(errno));
+    }
     const struct orr_point_options options = {.scenario = of->scenario,
                                               .allow_loss_ppm = of->allow_loss_ppm,
                                               .shelf = &hearing->w->shelf,
@@ -87,15 +91,16 @@ static void hear(struct whatif *w, uint32_t arm, FILE *in)
 }
 
 /* Beside the results, where there is room for them. */
-static FILE *open_nameless(const char *results)
+static enum orr_status open_nameless(const char *results, FILE **file, struct orr_err *err)
 {
     char path[5300];
     (void)snprintf(path, sizeof path, "%s.remarks", results);
-    FILE *file = fopen(path, "w+");
-    if (file != NULL) {
-        (void)unlink(path);
+    *file = fopen(path, "w+");
+    if (*file == NULL) {
+        return orr_fail(err, ORR_CANT_CREATE, "%s: %s", path, strerror(errno));
     }
-    return file;
+    (void)unlink(path);
+    return ORR_OK;
 }
 
 enum orr_status orr_whatif_hear(struct whatif *w, struct orr_err *err)
@@ -105,10 +110,8 @@ enum orr_status orr_whatif_hear(struct whatif *w, struct orr_err *err)
     struct hearing hearing = {w, remarks};
     enum orr_status status = ORR_OK;
     for (uint32_t arm = 0; arm < w->arm_count && status == ORR_OK; arm++) {
-        remarks[arm] = open_nameless(w->points[(size_t)arm * w->seed_count].output);
-        status = remarks[arm] != NULL
-                     ? ORR_OK
-                     : orr_fail(err, ORR_CANT_CREATE, "a file beside results: %s", strerror(errno));
+        const char *results = w->points[(size_t)arm * w->seed_count].output;
+        status = open_nameless(results, &remarks[arm], err);
     }
     status =
         status == ORR_OK ? orr_study_fork(say_arm, &hearing, w->arm_count, &options, err) : status;

@@ -30,6 +30,8 @@ expect 0 'worse off: nobody' "$gang" --set cluster.pools.h100.nodes+=2
 mkdir kept
 expect 0 '"before": ' "$gang" --set cluster.pools.h100.nodes=6 --json --keep kept
 [ "$(find kept -name '*.db' | wc -l)" -eq 2 ] || exit 1
+mkdir -p barred/0-base-1.db.remarks
+expect 73 'barred/0-base-1.db.remarks: Is a directory' "$gang" --set cluster.pools.h100.nodes=6 --keep barred
 expect 0 'pool h100: nodes from 4 to 6' "$gang" --set cluster.pools.h100.nodes+=50%
 # Several seeds that draw nothing are one run; where something is drawn they give an interval.
 expect 0 'to weight, on this one trace: no interval' "$gang" --variant weight --seeds 3
