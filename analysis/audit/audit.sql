@@ -246,13 +246,15 @@ ORDER BY w.from_ms, j.id;
 SELECT coalesce(sum(nodes), 0) FROM v_ranges;
 
 -- name: spans
--- what is alike on nodes that follow each other is one row, but where each of these has a domain to be told
+-- What is alike on nodes that follow each other is one row. Where the ask names a level, each node is a row with its own
+-- domain, and the last node that exists is one with all that the range has beyond it.
 SELECT p.job, p.nr, coalesce(n.id, p.node), p.pods, p.mgpu, p.devices, p.start_ms, p.end_ms,
   CASE WHEN a.instances > 0 AND j.node IS NULL THEN p.mgpu
        WHEN j.node IS NOT NULL THEN s.beyond
        WHEN a.gpus > 1 AND coalesce(a.gpu_mgpu, 0) < 1000 THEN p.mgpu * (a.gpus - 1) / a.gpus ELSE 0 END,
   p.ask, CASE WHEN a.level IS NOT NULL THEN coalesce(d.domain, n.id, p.node) END, p.pods * a.cpu_milli, p.pods * a.mem_bytes,
-  p.pods * coalesce(a.instances, 0), coalesce(a.mig_profile, ''), iif(n.id IS NULL, p.nodes, 1)
+  p.pods * coalesce(a.instances, 0), coalesce(a.mig_profile, ''),
+  iif(n.id IS NULL OR n.id = (SELECT max(id) FROM node), p.node + p.nodes - coalesce(n.id, p.node), 1)
 FROM v_ranges AS p
 LEFT JOIN job AS j ON j.id = p.job
 LEFT JOIN ask AS a ON a.shape = j.shape AND a.nr = p.ask
@@ -263,7 +265,7 @@ LEFT JOIN (
   FROM ask
   WHERE instances > 0 OR (gpus > 1 AND gpu_mgpu < 1000)
   GROUP BY shape) AS s ON s.shape = j.shape
-ORDER BY p.job, p.nr, p.node;
+ORDER BY p.job, p.nr, p.node, n.id;
 
 -- name: cut_count
 SELECT count(*) FROM attempt WHERE end_ms IS NOT NULL;

@@ -309,6 +309,7 @@ fault bounds lending "UPDATE queue_flavor SET lend = 0 WHERE resource = 'cpu' AN
 fault bounds lending "UPDATE queue_flavor SET quota = 4e9, bound = 4e9 WHERE resource = 'memory' AND queue = (SELECT id FROM queue WHERE name = 'c')"
 fault kueue victim "UPDATE shard SET policy_params = replace(policy_params, 'cluster_cohort=true', 'cluster_cohort=false'); UPDATE queue SET parent = NULL"
 fault racks together "UPDATE node_domain SET domain = node"
+fault racks names "UPDATE placement SET node = (SELECT max(id) FROM node) WHERE rowid = (SELECT rowid FROM placement WHERE nodes > 1 LIMIT 1)"
 fault topology together "UPDATE node_domain SET domain = node"
 fault topology together "UPDATE ask SET level = 'node' WHERE pods > 1"
 fault shards shard "UPDATE job SET node = (SELECT id FROM node WHERE pool = 'k' LIMIT 1) WHERE id =
