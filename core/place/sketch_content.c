@@ -4,12 +4,12 @@
  * Where the number is the same, tasks that are pipelined one after the other find the same nodes
  * and devices of the same state, and as much is left. A node counts by what is idle and what is
  * free of each slot, and by those of its devices that tasks may join. Of these placing reads what
- * is left, how much is used, which comes first of those used as much, and whether all of it is
- * being released. Which device it is matters only to a task that was evicted from it and may come
- * back: as long as there is one, as much is used beyond what is taken. Devices that nobody can join
- * never take tasks again in a sketch, as all tasks that are evicted are so before any is placed,
- * and each part of a device is something: all that placing reads of them is how many pod slots
- * their reservation pods hold.
+ * is left, how much is used, which comes first of those used as much, which others may be later,
+ * and whether all of it is being released. Which device it is matters only to a task that was
+ * evicted from it and may come back: as long as there is one, as much is used beyond what is taken.
+ * Devices that nobody can join never take tasks again in a sketch, as all tasks that are evicted
+ * are so before any is placed, and each part of a device is something: all that placing reads of
+ * them is how many pod slots their reservation pods hold.
  */
 #include <orrery/base/digest.h>
 
@@ -33,16 +33,14 @@ static bool may_be_joined(const struct orr_snode *node, const struct orr_shared_
     return gpu->used != 0 && gpu->allocated != gpu->releasing && left_on(node, gpu) > 0;
 }
 
-/* Devices with smaller ids: of all, or of those that come before or after it by their ids alone. */
-static uint32_t count_before(const struct orr_session *session, const struct orr_snode *node,
-                             const struct orr_shared_gpu *gpu, bool of_all)
+/* Devices with smaller ids: of all, or of those that tasks may join. */
+static uint32_t count_before(const struct orr_snode *node, const struct orr_shared_gpu *gpu,
+                             bool of_all)
 {
-    const bool by_id = session->rules.device_order == ORR_DEVICES_UNORDERED;
     uint32_t before = 0;
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *other = &node->shared[i];
-        before += other->id < gpu->id &&
-                  (of_all || (may_be_joined(node, other) && (by_id || other->used == gpu->used)));
+        before += other->id < gpu->id && (of_all || may_be_joined(node, other));
     }
     return before;
 }
@@ -57,8 +55,8 @@ static uint64_t content_of_device(const struct orr_session *session, const struc
                        (gpu->used == gpu->releasing);
     fold(&content, (uint64_t)gpu->used);
     fold(&content, (uint64_t)left);
-    fold(&content, count_before(session, node, gpu, false));
-    fold(&content, has_evicted ? count_before(session, node, gpu, true) : 0);
+    fold(&content, count_before(node, gpu, false));
+    fold(&content, has_evicted ? count_before(node, gpu, true) : 0);
     return orr_scatter(content);
 }
 

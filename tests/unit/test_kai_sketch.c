@@ -320,9 +320,62 @@ static void content__has_slots_of_reservations(void **state)
     assert_true(content_of_full_device(2, 2) != content_of_full_device(0, 3));
 }
 
+/* Three devices of a node: of one some is used, of one more, of which a part is being released, and
+ * one is full. `devices`: their ids. */
+static uint64_t content_of_devices(const uint32_t devices[3])
+{
+    static const struct {
+        int percent;
+        uint32_t device; /* of `devices` */
+        uint8_t status;
+    } tasks[5] = {{10, 0, ORR_TASK_RUNNING},
+                  {50, 1, ORR_TASK_RUNNING},
+                  {30, 1, ORR_TASK_RELEASING},
+                  {50, 2, ORR_TASK_RUNNING},
+                  {50, 2, ORR_TASK_RUNNING}};
+    struct orr_session session;
+    struct orr_sketch sketch = {0};
+    uint32_t asks[5];
+    const uint32_t nodes[1] = {0};
+    const bool open[1] = {true};
+    world_init(&session);
+    const uint32_t queue = world_queue(&session, "q", ORR_NONE, 8, -1, 0);
+    (void)world_node(&session, "n", 4);
+    for (uint32_t t = 0; t < 5; t++) {
+        asks[t] = world_ask_part(&session, tasks[t].percent);
+    }
+    const uint32_t job = world_job_add(
+        &session,
+        &(struct world_job){.name = "j", .queue = queue, .priority = 50, .asks = asks, .count = 5});
+    for (uint32_t t = 0; t < 5; t++) {
+        orr_session_set_task(&session, world_task(&session, job, t), tasks[t].status, 0,
+                             &devices[tasks[t].device], 1);
+    }
+    orr_session_open(&session, WORLD_NOW);
+    orr_sketch_start(&sketch, &session, open);
+    const uint64_t content =
+        orr_sketch_content(&sketch, (struct orr_node_list){.nodes = nodes, .count = 1});
+    orr_sketch_end(&sketch);
+    orr_sketch_release(&sketch);
+    orr_session_close(&session);
+    orr_session_release(&session);
+    return content;
+}
+
+/* Once a pod of 70 % joined the first device, as much of both is used, and the one with the smaller
+ * id takes the next pod. */
+static void content__has_the_order_of_devices(void **state)
+{
+    (void)state;
+    const uint32_t before[3] = {0, 1, 2}, behind[3] = {2, 1, 0};
+    assert_true(content_of_devices(before) == content_of_devices(before));
+    assert_true(content_of_devices(before) != content_of_devices(behind));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(counts__place_as_books_do),
-                                       cmocka_unit_test(content__has_slots_of_reservations)};
+                                       cmocka_unit_test(content__has_slots_of_reservations),
+                                       cmocka_unit_test(content__has_the_order_of_devices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
