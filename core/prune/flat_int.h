@@ -211,7 +211,7 @@ void orr_flat__sum_up(struct orr_contender_row *row);
 /* Finds out whether the world is flat, with a view of the preemptor's first task. */
 void orr_victim__open_flat(struct orr_victim_search *search);
 void orr_flat__start_probe(struct orr_victim_search *search);
-/* served_first_flat.c: no scenario of the search can work. */
+/* served_first.c: no scenario of the search can work. */
 bool orr_flat__refute_search(struct orr_victim_search *search);
 /* False: this scenario would not be solved. */
 bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
