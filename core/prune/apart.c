@@ -10,26 +10,19 @@ enum kind { UNKNOWN, KNOWN, OTHER };
 
 /* --- what victims are given when they are served --- */
 
-/* On no device a part counts for more against limits than the job is held to ask. */
-static bool is_even_part(const struct orr_session *session, const struct orr_ask *ask)
+/* A node counts what it gives of a device in hundredths, rounded up (orr_memory_counted_mgpu): on
+ * none is that more than the job is held to ask. */
+static bool is_even_part(const struct orr_ask *ask)
 {
-    const struct orr_victim_index *all = session->victim_index;
-    bool even = ask->kind == ORR_ASK_FRACTION && all->device_size_count > 0;
-    for (uint32_t i = 0; even && i < all->device_size_count; i++) {
-        const struct orr_snode *node = &session->nodes[all->device_sizes[i]];
-        even = orr_session_ceil_portion(orr_session_shared_need(ask, node), node->gpu_memory_mib) *
-                   (int64_t)ask->devices <=
-               ask->request.v[ORR_SLOT_GPU];
-    }
-    return even;
+    const int64_t hundredths = orr_session_portion_mgpu(ask->portion) / (ORR_MGPU / 100);
+    return ask->kind == ORR_ASK_FRACTION && ask->portion * 100 <= (double)hundredths;
 }
 
 bool orr_apart__is_simple(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
     const bool active = orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
-    return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU ||
-            is_even_part(session, ask)) &&
+    return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU || is_even_part(ask)) &&
            ask->mig_mgpu == 0 && task->nominated == ORR_NONE &&
            (active ? task->live.node != ORR_NONE
                    : task->live.status == ORR_TASK_PENDING || !orr_task_may_allocate(task, true));
@@ -45,19 +38,6 @@ bool orr_apart__is_constrained(const struct orr_session *session, uint32_t index
     return constrained && session->rules.topology;
 }
 
-/* The queue or one above it holds more than its limit. */
-static bool is_overfull(const struct orr_session *session, uint32_t queue)
-{
-    bool over = false;
-    for (uint32_t q = queue; q != ORR_NONE && !over; q = session->shares[q].parent) {
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            const double held = orr_share_units(kind, session->queues[q].allocated[kind]);
-            over = over || orr_victim__exceeds(held, session->shares[q].resource[kind].limit);
-        }
-    }
-    return over;
-}
-
 /* Of jobs of one pod set that have their minimum, and whose tasks are all active unless they are
  * all alike. */
 static enum kind kind_of(const struct orr_session *session, uint32_t index)
@@ -65,8 +45,7 @@ static enum kind kind_of(const struct orr_session *session, uint32_t index)
     const struct orr_sjob *job = &session->jobs[index];
     const struct orr_sset *sets = &session->sets[job->first_set];
     if (job->set_count != 2 || sets[0].min != 1 || !sets[1].is_pods ||
-        (int32_t)job->active < sets[1].min || !session->queues[job->queue].usable ||
-        is_overfull(session, job->queue)) {
+        (int32_t)job->active < sets[1].min || !session->queues[job->queue].usable) {
         return OTHER;
     }
     const bool gang = sets[1].min == (int32_t)job->task_count;

@@ -12,7 +12,6 @@
 #include "histogram.h"
 #include "prune_int.h"
 
-#define ORR_DEVICE_SIZES 8  /* of device memory */
 #define ORR_FLAT_DEMANDS 64 /* distinct ones of waiting jobs */
 
 struct orr_contender { /* a possible victim, or the preemptor */
@@ -161,11 +160,9 @@ struct orr_victim_index {
     uint32_t odd_nodes;    /* GPUs do not tell what room they have */
     uint32_t uneven_nodes; /* nor where pods of whole GPUs go */
     bool *is_odd, *is_uneven;
-    uint32_t device_sizes[ORR_DEVICE_SIZES]; /* nodes, one for each memory that devices have */
-    struct orr_gained *gained;               /* by node: scratch of places.c, all 0 between */
-    uint32_t *gained_on;                     /* the nodes that are in use of it */
-    uint32_t device_size_count;              /* 0: there are too many */
-    uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
+    struct orr_gained *gained; /* by node: scratch of places.c, all 0 between */
+    uint32_t *gained_on;       /* the nodes that are in use of it */
+    uint32_t uncounted_nodes;  /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
     struct orr_contender_row oldest; /* its candidates */
     uint32_t oldest_but;             /* without this job, or ORR_NONE */

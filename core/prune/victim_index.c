@@ -63,25 +63,6 @@ static int32_t count_gpus(const struct orr_snode *node, int64_t milli, int32_t l
     return (int32_t)(gpus < least ? least : gpus > most ? most : gpus);
 }
 
-static void list_device_sizes(struct orr_victim_index *all, const struct orr_session *session)
-{
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        uint32_t i = 0;
-        while (i < all->device_size_count && session->nodes[all->device_sizes[i]].gpu_memory_mib !=
-                                                 session->nodes[n].gpu_memory_mib) {
-            i++;
-        }
-        if (i < all->device_size_count || session->nodes[n].allocatable.v[ORR_SLOT_GPU] == 0) {
-            continue;
-        }
-        if (i == ORR_DEVICE_SIZES) {
-            all->device_size_count = 0;
-            return;
-        }
-        all->device_sizes[all->device_size_count++] = n;
-    }
-}
-
 static struct orr_victim_index *open_index(struct orr_session *session)
 {
     struct orr_victim_index *all = orr_zalloc(1, sizeof *all);
@@ -108,7 +89,6 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->aggregates.count = 1u << 16;
     all->failures.count = 1u << 14;
     all->dry_runs.count = 1u << 14;
-    list_device_sizes(all, session);
     all->min_runtime = any_min_runtime(session);
     return all;
 }
