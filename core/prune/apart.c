@@ -6,12 +6,11 @@
 
 #include "flat_int.h"
 
-enum kind { UNKNOWN, KNOWN, OTHER };
-
 /* --- what victims are given when they are served --- */
 
 /* A node counts what it gives of a device in hundredths, rounded up (orr_memory_counted_mgpu): on
- * none is that more than the job is held to ask. */
+ * none is that more than the job is held to ask. Of a few parts it is not known, such as 0.07:
+ * times 100 they are a little more than 7 in double. */
 static bool is_even_part(const struct orr_ask *ask)
 {
     const int64_t hundredths = orr_session_portion_mgpu(ask->portion) / (ORR_MGPU / 100);
@@ -40,31 +39,23 @@ bool orr_apart__is_constrained(const struct orr_session *session, uint32_t index
 
 /* Of jobs of one pod set that have their minimum, and whose tasks are all active unless they are
  * all alike. */
-static enum kind kind_of(const struct orr_session *session, uint32_t index)
+static bool is_known(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
     const struct orr_sset *sets = &session->sets[job->first_set];
     if (job->set_count != 2 || sets[0].min != 1 || !sets[1].is_pods ||
         (int32_t)job->active < sets[1].min || !session->queues[job->queue].usable) {
-        return OTHER;
+        return false;
     }
     const bool gang = sets[1].min == (int32_t)job->task_count;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const struct orr_stask *task = &session->tasks[t];
         if (!orr_apart__is_simple(session, task) ||
             (!gang && task->ask != session->tasks[job->first_task].ask)) {
-            return OTHER;
+            return false;
         }
     }
-    return KNOWN;
-}
-
-bool orr_apart__knows(const struct orr_session *session, struct orr_apart *s, uint32_t job)
-{
-    if (s->kind[job] == UNKNOWN) {
-        s->kind[job] = (uint8_t)kind_of(session, job);
-    }
-    return s->kind[job] == KNOWN;
+    return true;
 }
 
 uint64_t orr_apart__fingerprint_task(const struct orr_session *session, const struct orr_apart *s,
@@ -88,43 +79,61 @@ static void list_due(const struct orr_session *session, const struct orr_apart *
     const int32_t min = session->sets[job->first_set + 1].min;
     const int32_t left = (int32_t)(job->active - victim->lost);
     const uint32_t due = left < min ? (uint32_t)(min - left) : 1;
+    const bool all = victim->lost == job->active;
     victim->constrained = orr_apart__is_constrained(session, victim->job);
     victim->elastic_state = (left > min) - (left < min);
     victim->due_tasks = due_tasks;
     for (uint32_t t = job->first_task; t < end; t++) {
-        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[t]);
-        if (s->is_lost[t]) {
+        const struct orr_stask *task = &session->tasks[t];
+        const struct orr_ask *ask = orr_task_ask(session, task);
+        const bool lost =
+            all ? orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) : s->is_lost[t];
+        if (lost) {
             victim->fingerprint += orr_apart__fingerprint_task(session, s, t);
             orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &victim->lost_demand);
         }
-        if (victim->due < due &&
-            (s->is_lost[t] || session->tasks[t].live.status == ORR_TASK_PENDING)) {
+        if (victim->due < due && (lost || task->live.status == ORR_TASK_PENDING)) {
             victim->due_tasks[victim->due++] = t;
             orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &victim->demand);
         }
     }
 }
 
+/* As if it lost all its tasks. */
+static const struct orr_apart_victim *find_whole(struct orr_victim_search *search, uint32_t job)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_apart *s = search->refuter.apart;
+    if (s->whole[job] == NULL) {
+        struct orr_apart_victim *whole = orr_arena_alloc(&search->memory, 1, sizeof *whole);
+        *whole = (struct orr_apart_victim){.job = job, .lost = session->jobs[job].active};
+        if (is_known(session, job)) {
+            list_due(session, s, whole,
+                     orr_arena_take(&search->memory, session->jobs[job].task_count,
+                                    sizeof *whole->due_tasks));
+        }
+        s->whole[job] = whole;
+    }
+    return s->whole[job];
+}
+
 /* --- the victims of a scenario --- */
 
-static bool add_victims(const struct orr_session *session, struct orr_apart *s,
-                        const struct orr_victims *victims)
+static bool add_victims(struct orr_victim_search *search, const struct orr_victims *victims)
 {
+    const struct orr_session *session = search->session;
+    struct orr_apart *s = search->refuter.apart;
     for (uint32_t i = 0; i < victims->count; i++) {
         const uint32_t task = victims->items[i].task;
         const uint32_t job = session->tasks[task].job;
         if (!orr_status_in(session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
-            s->is_lost[task]) {
+            s->is_lost[task] || find_whole(search, job)->due == 0) {
             return false;
         }
         if (s->slot_of[job] == 0) {
-            if (!orr_apart__knows(session, s, job)) {
-                return false;
-            }
             s->victims[s->victim_count++] = (struct orr_apart_victim){.job = job};
             s->slot_of[job] = s->victim_count;
             s->is_victim[job] = true;
-            s->any_waits = s->any_waits || session->jobs[job].pending > 0;
         }
         s->victims[s->slot_of[job] - 1].lost++;
         s->is_lost[task] = true;
@@ -133,30 +142,15 @@ static bool add_victims(const struct orr_session *session, struct orr_apart *s,
     return true;
 }
 
-static void make_whole(struct orr_victim_search *search, const struct orr_apart_victim *victim)
-{
-    const struct orr_session *session = search->session;
-    struct orr_apart *s = search->refuter.apart;
-    struct orr_apart_victim *whole = &s->wholes[s->whole_count++];
-    const uint32_t tasks = session->jobs[victim->job].task_count;
-    *whole = *victim;
-    list_due(session, s, whole, orr_arena_take(&search->memory, tasks, sizeof *whole->due_tasks));
-    s->whole_of[victim->job] = s->whole_count;
-}
-
 /* What becomes of a victim of which it is known how many tasks it lost. */
-static void fill_in(struct orr_victim_search *search, struct orr_apart_victim *victim)
+static void fill_in(const struct orr_session *session, struct orr_apart *s,
+                    struct orr_apart_victim *victim)
 {
-    const struct orr_session *session = search->session;
-    struct orr_apart *s = search->refuter.apart;
     if (victim->lost < session->jobs[victim->job].active) {
         list_due(session, s, victim, &s->due_tasks[s->due_count]);
         s->due_count += victim->due;
     } else {
-        if (s->whole_of[victim->job] == 0) {
-            make_whole(search, victim);
-        }
-        *victim = s->wholes[s->whole_of[victim->job] - 1];
+        *victim = *s->whole[victim->job];
     }
     s->any_constrained = s->any_constrained || victim->constrained;
 }
@@ -175,7 +169,7 @@ void orr_apart__forget(struct orr_victim_search *search)
         s->is_victim[s->victims[v].job] = false;
     }
     s->victim_count = s->due_count = s->taken_count = 0;
-    s->any_waits = s->any_constrained = false;
+    s->any_constrained = false;
 }
 
 /* --- opening --- */
@@ -191,7 +185,6 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
         return NULL;
     }
     struct orr_apart *s = orr_arena_alloc(memory, 1, sizeof *s);
-    s->kind = orr_arena_alloc(memory, session->job_count, sizeof *s->kind);
     s->of_job = orr_arena_alloc(memory, session->job_count, sizeof *s->of_job);
     s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
     s->is_victim = orr_arena_alloc(memory, session->job_count, sizeof *s->is_victim);
@@ -200,8 +193,7 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     s->is_back = orr_arena_alloc(memory, session->task_count, sizeof *s->is_back);
     s->taken = orr_arena_take(memory, session->task_count, sizeof *s->taken);
     s->due_tasks = orr_arena_take(memory, session->task_count, sizeof *s->due_tasks);
-    s->whole_of = orr_arena_alloc(memory, session->job_count, sizeof *s->whole_of);
-    s->wholes = orr_arena_take(memory, session->job_count, sizeof *s->wholes);
+    s->whole = orr_arena_alloc(memory, session->job_count, sizeof *s->whole);
     const size_t most = search->candidate_count + (size_t)1;
     s->line = orr_arena_take(memory, most, sizeof *s->line);
     s->served = orr_arena_take(memory, most, sizeof *s->served);
@@ -212,76 +204,32 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     return s;
 }
 
-/* --- a scenario --- */
-
-struct orr_apart *orr_apart__of(struct orr_victim_search *search)
+bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     if (!search->refuter.apart_known) {
         search->refuter.apart_known = true;
         search->refuter.apart = open_apart(search);
     }
-    return search->refuter.apart;
-}
-
-bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims *potential)
-{
-    struct orr_apart *s = orr_apart__of(search);
+    struct orr_apart *s = search->refuter.apart;
     if (s == NULL || potential->count + search->recorded.count == 0 ||
-        !add_victims(search->session, s, potential) ||
-        !add_victims(search->session, s, &search->recorded)) {
+        !add_victims(search, potential) || !add_victims(search, &search->recorded)) {
         return false;
     }
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        fill_in(search, &s->victims[v]);
+        fill_in(search->session, s, &s->victims[v]);
     }
     return true;
 }
 
-void orr_apart__charge(const struct orr_session *session, struct orr_apart *s, uint32_t queue,
-                       const struct orr_demand *demand, int64_t sign)
-{
-    for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            s->hypothetical[q][kind] += sign * demand->v[kind];
-        }
-    }
-}
+/* --- in line --- */
 
-void orr_apart__evict(const struct orr_session *session, struct orr_apart *s,
-                      struct orr_apart_victim *victim)
-{
-    orr_apart__charge(session, s, session->jobs[victim->job].queue, &victim->lost_demand, -1);
-    victim->back = false;
-}
-
-void orr_apart__give_back(const struct orr_session *session, struct orr_apart *s,
-                          struct orr_apart_victim *victim)
-{
-    orr_apart__charge(session, s, session->jobs[victim->job].queue, &victim->demand, 1);
-    victim->back = true;
-}
-
-uint64_t orr_apart__trace(const struct orr_session *session, const struct orr_apart_victim *victim)
-{
-    const bool whole =
-        victim->back && victim->due == victim->lost && session->jobs[victim->job].pending == 0;
-    return whole && session->rules.allow_consolidating_reclaim
-               ? 0
-               : orr_scatter(victim->fingerprint + (victim->back ? 1 : 2));
-}
-
-void orr_apart__restore(const struct orr_victim_search *search, uint32_t queue)
-{
-    const struct orr_apart *s = search->refuter.apart;
-    for (uint32_t q = queue; q != ORR_NONE; q = search->session->shares[q].parent) {
-        memcpy(s->hypothetical[q], search->held[q], sizeof s->hypothetical[q]);
-    }
-}
-
-/* The candidates: once a search. */
+/* Once for each number of tasks that the preemptor is tried with. */
 static void line_up(struct orr_victim_search *search, const struct orr_order *order)
 {
     struct orr_apart *s = search->refuter.apart;
+    s->line_for = search->k;
+    s->line_count = orr_order_prepare(order, &search->view, 1, s->line);
+    ORR_ASSERT(s->line_count == 1); /* it was popped from an order */
     for (uint32_t c = 0; c < search->candidate_count; c++) {
         s->line[s->line_count++] =
             (struct orr_order_entry){.view = search->candidates[c], .elastic_state = -1};
@@ -292,55 +240,30 @@ static void line_up(struct orr_victim_search *search, const struct orr_order *or
     }
 }
 
-/* Of the preemptor: once for each number of tasks that it is tried with. */
-static void find_own_place(struct orr_victim_search *search, const struct orr_order *order)
+/* It is one of the scenario. */
+static void mark(const struct orr_apart *s, uint32_t job)
 {
-    struct orr_apart *s = search->refuter.apart;
-    if (s->line_for == 0) {
-        line_up(search, order);
-    }
-    s->line_for = search->k;
-    s->own_place = ORR_NONE;
-    if (orr_order_prepare(order, &search->view, 1, &s->own) > 0) {
-        s->own_place = 0;
-        while (s->own_place < s->line_count &&
-               orr_order_compare_built(search->session, &s->own, &s->line[s->own_place]) > 0) {
-            s->own_place++;
-        }
-    }
+    s->in_line[s->place[job] / 64] |= UINT64_C(1) << (s->place[job] % 64);
 }
 
-static void serve(struct orr_apart *s, uint32_t place)
+/* As they stand in line; returns how many. */
+static uint32_t list_served(const struct orr_apart *s)
 {
-    const struct orr_apart_victim *victim = &s->victims[s->slot_of[s->line[place].view.job] - 1];
-    struct orr_order_entry *entry = &s->served[s->served_count++];
-    *entry = s->line[place];
-    entry->elastic_state = victim->elastic_state;
-    entry->demand = victim->demand;
-}
-
-/* The victims as they stand in line, and the preemptor between them. */
-static void list_served(struct orr_apart *s)
-{
-    bool own = s->own_place != ORR_NONE; /* it is still to come */
-    s->served_count = 0;
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        const uint32_t place = s->place[s->victims[v].job];
-        s->in_line[place / 64] |= UINT64_C(1) << (place & 63u);
-    }
+    uint32_t count = 0;
     for (uint32_t w = 0; w < s->line_count / 64 + 1; w++) {
         for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
-            const uint32_t place = 64 * w + (uint32_t)__builtin_ctzll(s->in_line[w]);
-            if (own && place >= s->own_place) {
-                s->served[s->served_count++] = s->own;
-                own = false;
+            const struct orr_order_entry *entry =
+                &s->line[64 * w + (uint32_t)__builtin_ctzll(s->in_line[w])];
+            const uint32_t slot = s->slot_of[entry->view.job];
+            s->served[count] = *entry;
+            if (slot > 0) {
+                s->served[count].elastic_state = s->victims[slot - 1].elastic_state;
+                s->served[count].demand = s->victims[slot - 1].demand;
             }
-            serve(s, place);
+            count++;
         }
     }
-    if (own) {
-        s->served[s->served_count++] = s->own;
-    }
+    return count;
 }
 
 struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
@@ -349,15 +272,16 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
     struct orr_apart *s = search->refuter.apart;
     bool sorted = true;
     if (s->line_for != search->k) {
-        find_own_place(search, order);
+        line_up(search, order);
     }
-    list_served(s);
+    mark(s, search->job);
     for (uint32_t v = 0; v < s->victim_count; v++) {
+        mark(s, s->victims[v].job);
         sorted = sorted && s->victims[v].elastic_state < 0;
     }
+    *count = list_served(s);
     if (!sorted) {
-        orr_order_sort(order, s->served, s->served_count);
+        orr_order_sort(order, s->served, *count);
     }
-    *count = s->served_count;
     return s->served;
 }

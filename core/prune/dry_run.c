@@ -17,6 +17,8 @@
  */
 #include "dry_run.h"
 
+#include <string.h>
+
 #include "flat_int.h"
 
 /* What reclaim's validator says about what the victims that are not `back` lose, and the others
@@ -48,6 +50,28 @@ bool orr_victim__loses_too_much(const struct orr_victim_search *search,
         any = any || s->victims[v].lost > s->victims[v].due;
     }
     return any && !may_lose(search, potential, true);
+}
+
+/* The job's queue and those above it would hold so much more (1) or less (-1). */
+static void charge(const struct orr_victim_search *search, uint32_t job,
+                   const struct orr_demand *demand, int64_t sign)
+{
+    const struct orr_session *session = search->session;
+    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            search->refuter.apart->hypothetical[q][kind] += sign * demand->v[kind];
+        }
+    }
+}
+
+/* These queues would hold what they hold. */
+static void restore(const struct orr_victim_search *search, uint32_t job)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_apart *s = search->refuter.apart;
+    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE; q = session->shares[q].parent) {
+        memcpy(s->hypothetical[q], search->held[q], sizeof s->hypothetical[q]);
+    }
 }
 
 /* By what would be held. */
@@ -97,8 +121,7 @@ static bool place_preemptor(struct serving *serving)
         orr_dry_run__place(search, search->view, search->refuter.apart->run->constrained,
                            search->tasks.tasks, search->k);
     if (serving->placed) {
-        orr_apart__charge(search->session, search->refuter.apart,
-                          search->session->jobs[search->job].queue, &search->demand, 1);
+        charge(search, search->job, &search->demand, 1);
         orr_dry_run__was_placed(search->refuter.apart->run);
     }
     return serving->placed;
@@ -111,17 +134,15 @@ static bool place_victim(const struct orr_victim_search *search,
                               victim->due_tasks, victim->due);
 }
 
-/* True: it comes back. */
-static bool serve_victim(const struct orr_victim_search *search, struct orr_apart_victim *victim)
+static void serve_victim(const struct orr_victim_search *search, struct orr_apart_victim *victim)
 {
     const struct orr_session *session = search->session;
-    const bool back = !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
-                      place_victim(search, victim);
-    if (back) {
-        orr_apart__give_back(session, search->refuter.apart, victim);
+    victim->back = !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
+                   place_victim(search, victim);
+    if (victim->back) {
+        charge(search, victim->job, &victim->demand, 1);
     }
     orr_dry_run__was_served(session, search->refuter.apart, victim);
-    return back;
 }
 
 /* How it ends from here, if that is known; SOLVED: it is not. */
@@ -149,9 +170,9 @@ static enum orr_outcome serve(struct serving *serving)
             }
         } else {
             struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
-            const bool back = serve_victim(search, victim);
-            if ((all_must && (!back || victim->due < victim->lost)) ||
-                (back && !serving->placed && orr_dry_run__is_hopeless(search, s->run))) {
+            serve_victim(search, victim);
+            if ((all_must && (!victim->back || victim->due < victim->lost)) ||
+                (victim->back && !serving->placed && orr_dry_run__is_hopeless(search, s->run))) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
         }
@@ -170,18 +191,18 @@ static enum orr_outcome serve(struct serving *serving)
 /* The order in which all are served, from its beginning. */
 static void start_order(struct serving *serving)
 {
-    const struct orr_session *session = serving->search->session;
     struct orr_victim_search *search = serving->search;
     struct orr_apart *s = search->refuter.apart;
     struct orr_order *order = serving->order;
     orr_order_restart(order);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        orr_apart__evict(session, s, &s->victims[v]);
+        charge(search, s->victims[v].job, &s->victims[v].lost_demand, -1);
+        s->victims[v].back = false;
     }
     const struct orr_order_entry *served = orr_apart__entries(search, order, &serving->left);
     order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
     orr_order_build_over(order, search->refuter.waiting, search->refuter.waiting_count,
-                         orr_apart__unlisted(s), served, serving->left);
+                         s->is_victim, served, serving->left);
 }
 
 /* On open nodes that have places enough. */
@@ -203,9 +224,9 @@ static enum orr_outcome serve_all(struct serving *serving)
     if (serving->noted && outcome != ORR_OUTCOME_SOLVED && !serving->order->unclear) {
         orr_dry_run__note(search, outcome);
     }
-    orr_apart__restore(search, session->jobs[search->job].queue);
+    restore(search, search->job);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        orr_apart__restore(search, session->jobs[s->victims[v].job].queue);
+        restore(search, s->victims[v].job);
     }
     return outcome;
 }

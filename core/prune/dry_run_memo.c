@@ -48,10 +48,15 @@ void orr_dry_run__start_positions(const struct orr_apart *s)
     }
 }
 
+/* A victim that came back with all it lost is as if it never was one. */
 void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
                              const struct orr_apart_victim *victim)
 {
-    s->run->left += orr_apart__trace(session, victim) - victim->fingerprint;
+    const bool as_before = victim->back && victim->due == victim->lost &&
+                           session->jobs[victim->job].pending == 0 &&
+                           session->rules.allow_consolidating_reclaim;
+    s->run->left -= victim->fingerprint;
+    s->run->left += as_before ? 0 : orr_scatter(victim->fingerprint + (victim->back ? 1 : 2));
 }
 
 void orr_dry_run__was_placed(struct orr_dry_run *run)
