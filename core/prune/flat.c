@@ -402,7 +402,7 @@ void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, con
         if (!orr_demand_at_most(one, job)) {
             struct orr_queue_rank other;
             stand(search->session, queue, held, one, &other);
-            orr_queue_take_worse(worst, &other);
+            *worst = orr_queue_compare_amounts(worst, &other) < 0 ? other : *worst;
         }
     }
 }

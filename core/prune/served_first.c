@@ -42,8 +42,7 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
     const struct orr_session *session = search->session;
     static const struct orr_demand nothing;
     const int64_t *held = session->queues[queue].allocated;
-    struct orr_queue_rank worst;
-    struct orr_queue_rank waiting;
+    struct orr_queue_rank now, waiting;
     int64_t less[ORR_SHARE_KINDS];
     uint64_t demands = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
@@ -53,15 +52,15 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
             return false; /* a victim might not come back */
         }
     }
-    orr_flat__block(search, queue, held, &nothing, 0, &worst);
-    if (!orr_flat__demands(search, &row->contenders[row->count - 1], 1, &demands)) {
+    orr_flat__block(search, queue, held, &nothing, 0, &now);
+    if (orr_queue_compare_amounts(&now, preemptor) >= 0 ||
+        !orr_flat__demands(search, &row->contenders[row->count - 1], 1, &demands)) {
         return false;
     }
     if (demands != 0) {
         orr_flat__block(search, queue, less, &nothing, demands, &waiting);
-        orr_queue_take_worse(&worst, &waiting);
     }
-    return orr_queue_compare_amounts(&worst, preemptor) < 0;
+    return demands == 0 || orr_queue_compare_amounts(&waiting, preemptor) < 0;
 }
 
 uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,

@@ -39,15 +39,6 @@ static inline int orr_queue_compare_amounts(const struct orr_queue_rank *a,
     }
     return (a->share_after > b->share_after) - (a->share_after < b->share_after);
 }
-/* `worst` becomes `other` where that is worse; of either `queue` ORR_NONE: it is no rank. */
-static inline void orr_queue_take_worse(struct orr_queue_rank *worst,
-                                        const struct orr_queue_rank *other)
-{
-    if (worst->queue == ORR_NONE ||
-        (other->queue != ORR_NONE && orr_queue_compare_amounts(worst, other) < 0)) {
-        *worst = *other;
-    }
-}
 /* The same up to share_now; 0: which queues they are decides. */
 static inline int orr_queue_compare_numbers(const struct orr_queue_rank *a,
                                             const struct orr_queue_rank *b)
