@@ -27,16 +27,6 @@ bool orr_apart__is_simple(const struct orr_session *session, const struct orr_st
                    : task->live.status == ORR_TASK_PENDING || !orr_task_may_allocate(task, true));
 }
 
-bool orr_apart__is_constrained(const struct orr_session *session, uint32_t index)
-{
-    const struct orr_sjob *job = &session->jobs[index];
-    bool constrained = false;
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        constrained = constrained || session->sets[s].constraint.topology != NULL;
-    }
-    return constrained && session->rules.topology;
-}
-
 /* Of jobs of one pod set that have their minimum, and whose tasks are all active unless they are
  * all alike. */
 static bool is_known(const struct orr_session *session, uint32_t index)
@@ -80,7 +70,7 @@ static void list_due(const struct orr_session *session, const struct orr_apart *
     const int32_t left = (int32_t)(job->active - victim->lost);
     const uint32_t due = left < min ? (uint32_t)(min - left) : 1;
     const bool all = victim->lost == job->active;
-    victim->constrained = orr_apart__is_constrained(session, victim->job);
+    victim->constrained = orr_prune__is_constrained(session, job);
     victim->elastic_state = (left > min) - (left < min);
     victim->due_tasks = due_tasks;
     for (uint32_t t = job->first_task; t < end; t++) {
@@ -119,26 +109,24 @@ static const struct orr_apart_victim *find_whole(struct orr_victim_search *searc
 
 /* --- the victims of a scenario --- */
 
-static bool add_victims(struct orr_victim_search *search, const struct orr_victims *victims)
+/* False: it is not known what it would be given. */
+static bool add_victim(struct orr_victim_search *search, uint32_t task)
 {
     const struct orr_session *session = search->session;
     struct orr_apart *s = search->refuter.apart;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const uint32_t task = victims->items[i].task;
-        const uint32_t job = session->tasks[task].job;
-        if (!orr_status_in(session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
-            s->is_lost[task] || find_whole(search, job)->due == 0) {
-            return false;
-        }
-        if (s->slot_of[job] == 0) {
-            s->victims[s->victim_count++] = (struct orr_apart_victim){.job = job};
-            s->slot_of[job] = s->victim_count;
-            s->is_victim[job] = true;
-        }
-        s->victims[s->slot_of[job] - 1].lost++;
-        s->is_lost[task] = true;
-        s->taken[s->taken_count++] = task;
+    const uint32_t job = session->tasks[task].job;
+    if (!orr_status_in(session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
+        s->is_lost[task] || find_whole(search, job)->due == 0) {
+        return false;
     }
+    if (s->slot_of[job] == 0) {
+        s->victims[s->victim_count++] = (struct orr_apart_victim){.job = job};
+        s->slot_of[job] = s->victim_count;
+        s->is_victim[job] = true;
+    }
+    s->victims[s->slot_of[job] - 1].lost++;
+    s->is_lost[task] = true;
+    s->taken[s->taken_count++] = task;
     return true;
 }
 
@@ -211,14 +199,15 @@ bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims 
         search->refuter.apart = open_apart(search);
     }
     struct orr_apart *s = search->refuter.apart;
-    if (s == NULL || potential->count + search->recorded.count == 0 ||
-        !add_victims(search, potential) || !add_victims(search, &search->recorded)) {
-        return false;
+    const uint32_t count = s == NULL ? 0 : orr_victim__count(search, potential);
+    bool known = count > 0;
+    for (uint32_t i = 0; known && i < count; i++) {
+        known = add_victim(search, orr_victim__nth_task(search, potential, i));
     }
-    for (uint32_t v = 0; v < s->victim_count; v++) {
+    for (uint32_t v = 0; known && v < s->victim_count; v++) {
         fill_in(search->session, s, &s->victims[v]);
     }
-    return true;
+    return known;
 }
 
 /* --- in line --- */

@@ -47,8 +47,6 @@ struct orr_apart {        /* of a search */
 
 /* Of one that asks whole GPUs, none, or parts that cost no more than they ask on any device. */
 bool orr_apart__is_simple(const struct orr_session *session, const struct orr_stask *task);
-/* It must stay in a domain of a topology or prefers to. */
-bool orr_apart__is_constrained(const struct orr_session *session, uint32_t job);
 
 /* Takes the scenario's victims apart. False: it is not known what some of them is given when it is
  * served. To be forgotten in either case. */

@@ -7,7 +7,8 @@
 
 /* --- what a flat world knows of a job --- */
 
-bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask)
+/* No filter, taint or extended resource says where. */
+static bool goes_anywhere(const struct orr_session *session, const struct orr_ask *ask)
 {
     bool anywhere = !ask->legacy_mig && (!session->rules.predicates ||
                                          (ask->affinity == ORR_NONE && ask->tolerance == ORR_NONE &&
@@ -20,19 +21,13 @@ bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr
 
 bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask)
 {
-    return orr_ask_is_whole_gpus(ask) && orr_flat__goes_anywhere(session, ask);
+    return orr_ask_is_whole_gpus(ask) && goes_anywhere(session, ask);
 }
 
 uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
 {
-    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        const struct orr_sset *set = &session->sets[s];
-        if ((set->constraint.topology != NULL && session->rules.topology) ||
-            (!set->is_pods && set->min != 1)) {
-            return ORR_NONE;
-        }
-    }
-    return orr_prune__only_pod_set(session, job);
+    return orr_prune__is_constrained(session, job) ? ORR_NONE
+                                                   : orr_prune__only_pod_set(session, job);
 }
 
 /* All of the job runs, or waits for what is being released, and as one piece. */

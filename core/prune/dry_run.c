@@ -75,12 +75,13 @@ static void restore(const struct orr_victim_search *search, uint32_t job)
 }
 
 /* By what would be held. */
-static bool passes_limit(const struct orr_victim_search *search, uint32_t q,
+static bool passes_limit(const struct orr_victim_search *search, uint32_t job,
                          const struct orr_demand *demand)
 {
     const struct orr_session *session = search->session;
     bool over = false;
-    for (; q != ORR_NONE && session->rules.proportion; q = session->shares[q].parent) {
+    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE && session->rules.proportion;
+         q = session->shares[q].parent) {
         const int64_t *holds = search->refuter.apart->hypothetical[q];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const double limit = session->shares[q].resource[kind].limit;
@@ -91,33 +92,20 @@ static bool passes_limit(const struct orr_victim_search *search, uint32_t q,
     return over;
 }
 
-static bool is_over_capacity(const struct orr_victim_search *search)
-{
-    return orr_job_over_quota(search->session, search->job, &search->demand) ||
-           passes_limit(search, search->session->jobs[search->job].queue, &search->demand);
-}
-
 struct serving { /* of a scenario */
     struct orr_victim_search *search;
     const struct orr_victims *potential;
     struct orr_order *order;
-    uint32_t left; /* to be popped */
-    bool placed;   /* the preemptor has its places, which its queue is charged for */
-    bool noted;    /* where it comes to is looked up (dry_run_memo.c) */
+    bool placed; /* the preemptor has its places, which its queue is charged for */
+    bool noted;  /* where it comes to is looked up (dry_run_memo.c) */
 };
-
-static bool pop(struct serving *serving, struct orr_jobview *view)
-{
-    const bool popped = serving->left > 0 && orr_order_pop(serving->order, view);
-    serving->left -= popped;
-    return popped;
-}
 
 static bool place_preemptor(struct serving *serving)
 {
     struct orr_victim_search *search = serving->search;
     serving->placed =
-        !is_over_capacity(search) &&
+        !orr_job_over_quota(search->session, search->job, &search->demand) &&
+        !passes_limit(search, search->job, &search->demand) &&
         orr_dry_run__place(search, search->view, search->refuter.apart->run->constrained,
                            search->tasks.tasks, search->k);
     if (serving->placed) {
@@ -127,22 +115,15 @@ static bool place_preemptor(struct serving *serving)
     return serving->placed;
 }
 
-static bool place_victim(const struct orr_victim_search *search,
-                         const struct orr_apart_victim *victim)
-{
-    return orr_dry_run__place(search, orr_jobview_whole(victim->job), victim->constrained,
-                              victim->due_tasks, victim->due);
-}
-
 static void serve_victim(const struct orr_victim_search *search, struct orr_apart_victim *victim)
 {
-    const struct orr_session *session = search->session;
-    victim->back = !passes_limit(search, session->jobs[victim->job].queue, &victim->demand) &&
-                   place_victim(search, victim);
+    victim->back = !passes_limit(search, victim->job, &victim->demand) &&
+                   orr_dry_run__place(search, orr_jobview_whole(victim->job), victim->constrained,
+                                      victim->due_tasks, victim->due);
     if (victim->back) {
         charge(search, victim->job, &victim->demand, 1);
     }
-    orr_dry_run__was_served(session, search->refuter.apart, victim);
+    orr_dry_run__was_served(search->session, search->refuter.apart, victim);
 }
 
 /* How it ends from here, if that is known; SOLVED: it is not. */
@@ -163,7 +144,7 @@ static enum orr_outcome serve(struct serving *serving)
     enum orr_outcome known = ORR_OUTCOME_SOLVED;
     struct orr_jobview view;
     while (known == ORR_OUTCOME_SOLVED && (all_must || weighed || !serving->placed) &&
-           pop(serving, &view)) {
+           orr_order_pop(serving->order, &view)) {
         if (view.job == search->job) {
             if (!place_preemptor(serving)) {
                 return ORR_OUTCOME_NOT_PLACED;
@@ -199,10 +180,11 @@ static void start_order(struct serving *serving)
         charge(search, s->victims[v].job, &s->victims[v].lost_demand, -1);
         s->victims[v].back = false;
     }
-    const struct orr_order_entry *served = orr_apart__entries(search, order, &serving->left);
+    uint32_t count;
+    const struct orr_order_entry *served = orr_apart__entries(search, order, &count);
     order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
     orr_order_build_over(order, search->refuter.waiting, search->refuter.waiting_count,
-                         s->is_victim, served, serving->left);
+                         s->is_victim, served, count);
 }
 
 /* On open nodes that have places enough. */
@@ -231,29 +213,25 @@ static enum orr_outcome serve_all(struct serving *serving)
     return outcome;
 }
 
-static enum orr_outcome serve_tree(struct orr_victim_search *search,
-                                   const struct orr_victims *potential)
-{
-    struct orr_dry_run *run = search->refuter.apart->run;
-    struct serving serving = {
-        .search = search, .potential = potential, .order = orr_victim_index_order(search->session)};
-    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    orr_dry_run__count_places(search, run);
-    if (orr_dry_run__open(search)) {
-        outcome =
-            orr_dry_run__is_hopeless(search, run) ? ORR_OUTCOME_NOT_PLACED : serve_all(&serving);
-    }
-    orr_dry_run__close(search->session, run);
-    return outcome;
-}
-
 /* SOLVED: nothing is known, or the scenario may be. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential)
 {
     struct orr_apart *s = search->refuter.apart;
+    struct serving serving = {
+        .search = search, .potential = potential, .order = orr_victim_index_order(search->session)};
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     if (s->run == NULL) {
         s->run = orr_dry_run__make(search);
     }
-    return orr_dry_run__knows(s->run) ? serve_tree(search, potential) : ORR_OUTCOME_SOLVED;
+    if (!orr_dry_run__knows(s->run)) {
+        return ORR_OUTCOME_SOLVED;
+    }
+    orr_dry_run__count_places(search, s->run);
+    if (orr_dry_run__open(search)) {
+        outcome =
+            orr_dry_run__is_hopeless(search, s->run) ? ORR_OUTCOME_NOT_PLACED : serve_all(&serving);
+    }
+    orr_dry_run__close(search->session, s->run);
+    return outcome;
 }

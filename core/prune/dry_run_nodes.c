@@ -25,22 +25,13 @@ static bool is_sketched(const struct orr_session *session, uint32_t task)
                                   : orr_ask_is_whole_gpus(ask);
 }
 
-static bool has_one_pod_set(const struct orr_session *session, const struct orr_sjob *job)
-{
-    bool one = orr_prune__only_pod_set(session, job) != ORR_NONE;
-    for (uint32_t s = job->first_set; one && s < job->first_set + job->set_count; s++) {
-        one = session->sets[s].is_pods || session->sets[s].min == 1;
-    }
-    return one;
-}
-
 /* A sketch tells where its tasks go, and where others go before. */
 static bool may_be_sketched(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     bool may = session->v017 == NULL && session->numa == NULL &&
                (session->hooks == NULL || session->hooks->node_score == NULL) &&
-               has_one_pod_set(session, &session->jobs[search->job]);
+               orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
     for (uint32_t i = 0; may && i < search->tasks.count; i++) {
         const uint32_t t = search->tasks.tasks[i];
         may = session->tasks[t].live.status == ORR_TASK_PENDING &&
@@ -58,7 +49,11 @@ static bool may_be_sketched(const struct orr_victim_search *search)
 static bool asks_gpus_alone(const struct orr_session *session, uint32_t task)
 {
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
-    return orr_flat__asks_whole_gpus(session, ask) && !orr_prune__asks_beside_gpus(session, ask);
+    bool alone = orr_flat__asks_whole_gpus(session, ask);
+    for (uint32_t s = 0; s < session->slot_count; s++) {
+        alone = alone && (s == ORR_SLOT_GPU || s == ORR_SLOT_PODS || ask->request.v[s] == 0);
+    }
+    return alone;
 }
 
 /* What is counted tells where its tasks go. */
@@ -80,7 +75,7 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
     struct orr_dry_run *run = orr_arena_alloc(memory, 1, sizeof *run);
     const bool allowed = orr_flat__rules_allow(session);
     run->by_sketch = allowed && may_be_sketched(search);
-    run->constrained = orr_apart__is_constrained(session, search->job);
+    run->constrained = orr_prune__is_constrained(session, &session->jobs[search->job]);
     if (allowed && may_be_counted(search, run)) {
         run->counts = orr_gpu_counts_make(memory, session);
     }

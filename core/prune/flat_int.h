@@ -189,9 +189,7 @@ bool orr_victim_index_timed(const struct orr_session *session);
 const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
 void orr_victim_index_check_oldest(struct orr_session *session);
 
-/* No filter, taint or extended resource says where. */
-bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask);
-/* It asks whole GPUs, and may go anywhere. */
+/* It asks whole GPUs, and no filter, taint or extended resource says where. */
 bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask);
 /* The only pod set of a job without constraints, or ORR_NONE. */
 uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);

@@ -88,10 +88,20 @@ uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct
 {
     uint32_t only = ORR_NONE;
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        if (session->sets[s].is_pods && only != ORR_NONE) {
+        const struct orr_sset *set = &session->sets[s];
+        if (set->is_pods ? only != ORR_NONE : set->min != 1) {
             return ORR_NONE;
         }
-        only = session->sets[s].is_pods ? s : only;
+        only = set->is_pods ? s : only;
     }
     return only;
+}
+
+bool orr_prune__is_constrained(const struct orr_session *session, const struct orr_sjob *job)
+{
+    bool constrained = false;
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
+        constrained = constrained || session->sets[s].constraint.topology != NULL;
+    }
+    return constrained && session->rules.topology;
 }

@@ -12,20 +12,11 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
 /* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
 void orr_prune__check(const struct orr_victim_search *search, bool whole);
 
-/* It asks something but GPUs and the slot of a pod. */
-static inline bool orr_prune__asks_beside_gpus(const struct orr_session *session,
-                                               const struct orr_ask *ask)
-{
-    bool asks = false;
-    for (uint32_t s = 0; s < session->slot_count; s++) {
-        asks = asks || (s != ORR_SLOT_GPU && s != ORR_SLOT_PODS && ask->request.v[s] > 0);
-    }
-    return asks;
-}
-
-/* prune.c: the only pod set of a job; ORR_NONE: it has several, of which a scenario may place a
- * part. */
+/* The only pod set of a job, which all sets above it need; ORR_NONE: it has several, of which a
+ * scenario may place a part. */
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
+/* It must stay in a domain of a topology or prefers to. */
+bool orr_prune__is_constrained(const struct orr_session *session, const struct orr_sjob *job);
 
 /* failure_memo.c: how the search ended before, when all it looks at was the same; SOLVED: it is not
  * known. And what to remember of one that fails now. */
