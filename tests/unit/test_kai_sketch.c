@@ -372,10 +372,311 @@ static void content__has_the_order_of_devices(void **state)
     assert_true(content_of_devices(before) != content_of_devices(behind));
 }
 
+/* --- what open nodes have for tasks: a node with parts of devices, and a full one --- */
+
+enum { QUARTERS = 10, HALF, MOST, FULL }; /* devices of the first node */
+enum { OF_QUARTERS, OF_HALF = 2, OF_MOST, WHOLE = 6, PARTS_JOBS = 8 }; /* places in `jobs` */
+
+struct parts {
+    struct orr_session session;
+    struct orr_sketch sketch;
+    uint32_t jobs[PARTS_JOBS], job_count; /* of one task each */
+    bool evicted[PARTS_JOBS];             /* by task */
+};
+
+static const struct orr_node_list first = {.nodes = (const uint32_t[]){0}, .count = 1};
+static const struct orr_node_list second = {.nodes = (const uint32_t[]){1}, .count = 1};
+static const struct orr_node_list both = {.nodes = (const uint32_t[]){0, 1}, .count = 2};
+
+/* percent 100: of a whole GPU. */
+static void run_part(struct parts *world, int percent, uint32_t node, uint32_t device)
+{
+    struct orr_session *session = &world->session;
+    const bool whole = percent == 100;
+    const uint32_t ask = whole ? world_ask_whole(session, 1) : world_ask_part(session, percent);
+    char name[8];
+    (void)snprintf(name, sizeof name, "j%u", world->job_count);
+    const struct world_job one = {
+        .name = name, .queue = 0, .priority = 50, .asks = &ask, .count = 1, .min = 1};
+    const uint32_t job = world_job_add(session, &one);
+    orr_session_set_task(session, world_task(session, job, 0), ORR_TASK_RUNNING, node,
+                         whole ? NULL : &device, whole ? 0 : 1);
+    world->jobs[world->job_count++] = job;
+}
+
+static int open_parts(void **state)
+{
+    static struct parts world;
+    static const struct {
+        int percent;
+        uint32_t node, device;
+    } running[PARTS_JOBS] = {{25, 0, QUARTERS}, {25, 0, QUARTERS}, {50, 0, HALF}, {75, 0, MOST},
+                             {75, 0, FULL},     {25, 0, FULL},     {100, 0, 0},   {100, 1, 0}};
+    world = (struct parts){0};
+    world_init(&world.session);
+    (void)world_queue(&world.session, "q", ORR_NONE, 8, -1, 0);
+    (void)world_node(&world.session, "shared", 6);
+    (void)world_node(&world.session, "full", 1);
+    for (uint32_t i = 0; i < PARTS_JOBS; i++) {
+        run_part(&world, running[i].percent, running[i].node, running[i].device);
+    }
+    orr_session_open(&world.session, WORLD_NOW);
+    *state = &world;
+    return 0;
+}
+
+static int close_parts(void **state)
+{
+    struct parts *world = *state;
+    orr_sketch_release(&world->sketch);
+    orr_session_close(&world->session);
+    orr_session_release(&world->session);
+    return 0;
+}
+
+static void start(struct parts *world)
+{
+    static const bool is_open[] = {true, true};
+    memset(world->evicted, 0, sizeof world->evicted);
+    orr_sketch_start(&world->sketch, &world->session, is_open);
+}
+
+static void evict(struct parts *world, uint32_t nth)
+{
+    const uint32_t task = world_task(&world->session, world->jobs[nth], 0);
+    world->evicted[task] = true;
+    orr_sketch_evict(&world->sketch, task);
+}
+
+static void place(struct parts *world, uint32_t nth)
+{
+    const uint32_t task = world_task(&world->session, world->jobs[nth], 0);
+    assert_true(orr_sketch_job(&world->sketch, orr_jobview_whole(world->jobs[nth]),
+                               (struct orr_task_list){.tasks = (uint32_t[]){task}, .count = 1},
+                               world->evicted, first));
+}
+
+/* Of the sketch so far, which ends. */
+static uint64_t end(struct parts *world)
+{
+    const uint64_t content = orr_sketch_content(&world->sketch, first);
+    orr_sketch_end(&world->sketch);
+    return content;
+}
+
+/* Of books as they are. */
+static uint64_t content_of(struct parts *world, struct orr_node_list open)
+{
+    start(world);
+    const uint64_t content = orr_sketch_content(&world->sketch, open);
+    orr_sketch_end(&world->sketch);
+    return content;
+}
+
+static struct orr_shared_gpu *device_of(struct parts *world, uint32_t id)
+{
+    const struct orr_snode *node = &world->session.nodes[0];
+    const struct orr_shared_gpu *found = orr_session_find_shared(node, id);
+    assert_non_null(found);
+    return &node->shared[found - node->shared];
+}
+
+static uint64_t content_with_ids_swapped(struct parts *world, uint32_t a, uint32_t b)
+{
+    struct orr_shared_gpu *one = device_of(world, a), *other = device_of(world, b);
+    one->id = b;
+    other->id = a;
+    const uint64_t content = content_of(world, first);
+    one->id = a;
+    other->id = b;
+    return content;
+}
+
+static void content__has_what_is_idle_and_free_of_each_slot(void **state)
+{
+    struct parts *world = *state;
+    struct orr_snode *node = &world->session.nodes[0];
+    const uint64_t content = content_of(world, first);
+    assert_true(world->session.slot_count >= ORR_SLOT_EXTENDED);
+    for (uint32_t s = 0; s < world->session.slot_count; s++) {
+        node->idle.v[s]--;
+        const uint64_t less = content_of(world, first);
+        node->releasing.v[s]++;
+        const uint64_t releasing = content_of(world, first);
+        node->idle.v[s]++;
+        const uint64_t more = content_of(world, first);
+        node->releasing.v[s]--;
+        assert_int_not_equal(less, content);
+        assert_int_not_equal(releasing, content); /* as much is free, less is idle */
+        assert_int_not_equal(releasing, less);
+        assert_int_not_equal(more, content);
+        assert_int_not_equal(more, releasing); /* as much is being released, more is idle */
+    }
+    assert_int_equal(content_of(world, first), content);
+}
+
+/* Each state differs from some other in one thing that placing reads. */
+static void content__has_what_devices_have_left(void **state)
+{
+    struct parts *world = *state;
+    static const struct orr_shared_gpu states[] = {
+        {.used = 60, .allocated = 60},
+        {.used = 40, .allocated = 40},
+        {.used = 60, .allocated = 60, .releasing = 10},
+        {.used = 65, .allocated = 60, .releasing = 10}, /* more is used, as much is left */
+        {.used = 60, .allocated = 60, .releasing = 15}, /* as much is used, more is left */
+        {.used = 60, .allocated = 60, .releasing = 10, .counted_releasing = true},
+        {.used = 20, .allocated = 50, .releasing = 20}, /* all that is used is being released */
+        {.used = 20, .allocated = 51, .releasing = 21},
+        {.used = 100, .allocated = 100}};
+    enum { STATES = sizeof states / sizeof states[0] };
+    struct orr_shared_gpu *gpu = device_of(world, HALF);
+    uint64_t contents[STATES];
+    for (uint32_t i = 0; i < STATES; i++) {
+        *gpu = states[i];
+        gpu->id = HALF;
+        contents[i] = content_of(world, first);
+        for (uint32_t j = 0; j < i; j++) {
+            assert_int_not_equal(contents[i], contents[j]);
+        }
+    }
+    /* whole again once its tasks are gone: nobody joins it either */
+    *gpu = (struct orr_shared_gpu){.id = HALF, .used = 60, .allocated = 60, .releasing = 60};
+    assert_int_equal(content_of(world, first), contents[STATES - 1]);
+}
+
+static void content__has_which_device_comes_first(void **state)
+{
+    struct parts *world = *state;
+    const uint64_t equal = content_of(world, first);
+    assert_int_equal(content_with_ids_swapped(world, QUARTERS, HALF), equal);
+    device_of(world, HALF)->counted_releasing = true; /* used as much, and yet another */
+    const uint64_t before = content_of(world, first);
+    assert_int_not_equal(content_with_ids_swapped(world, QUARTERS, HALF), before);
+    /* which is used more comes first, unless devices go by their ids alone */
+    assert_int_equal(content_with_ids_swapped(world, HALF, MOST), before);
+    world->session.rules.device_order = ORR_DEVICES_UNORDERED;
+    const uint64_t unordered = content_of(world, first);
+    assert_int_not_equal(content_with_ids_swapped(world, HALF, MOST), unordered);
+    world->session.numbered_gpu_groups = QUARTERS + 1;
+    assert_int_not_equal(content_of(world, first), unordered);
+}
+
+/* Whether the device that a task joins is the one which it was evicted from. */
+static void content__has_devices_that_tasks_may_return_to(void **state)
+{
+    struct parts *world = *state;
+    const uint64_t none = content_of(world, first);
+    assert_int_equal(content_with_ids_swapped(world, MOST, FULL), none);
+    device_of(world, MOST)->releasing = 25;
+    const uint64_t one = content_of(world, first);
+    assert_int_not_equal(one, none);
+    assert_int_not_equal(content_with_ids_swapped(world, MOST, FULL), one);
+}
+
+static void content__leaves_out_what_placing_does_not_read(void **state)
+{
+    struct parts *world = *state;
+    struct orr_snode *node = &world->session.nodes[0];
+    const uint64_t content = content_of(world, first);
+    for (uint32_t i = 0; i < node->shared_count; i++) {
+        node->shared[i].id += 1000;
+        node->shared[i].was_allocated = false;
+    }
+    const struct orr_shared_gpu moved = node->shared[0];
+    node->shared[0] = node->shared[node->shared_count - 1];
+    node->shared[node->shared_count - 1] = moved;
+    device_of(world, FULL + 1000)->used--; /* and nothing is left */
+    assert_int_equal(content_of(world, first), content);
+}
+
+static void content__leaves_out_nodes_without_room(void **state)
+{
+    struct parts *world = *state;
+    struct orr_session *session = &world->session;
+    const uint64_t content = content_of(world, first);
+    assert_int_equal(content_of(world, both), content);
+    session->nodes[1].idle.v[ORR_SLOT_CPU]--;
+    assert_int_equal(content_of(world, both), content);
+    session->nodes[1].releasing.v[ORR_SLOT_GPU] = ORR_MGPU;
+    assert_int_not_equal(content_of(world, both), content);
+    session->nodes[0].shared_count = 0;
+    session->nodes[1].idle = session->nodes[0].idle;
+    session->nodes[1].releasing = session->nodes[0].releasing;
+    assert_int_not_equal(content_of(world, first), content_of(world, second));
+}
+
+static void content__is_the_same_however_it_came_about(void **state)
+{
+    struct parts *world = *state;
+    const uint64_t untouched = content_of(world, first);
+    start(world);
+    evict(world, OF_QUARTERS);
+    evict(world, WHOLE);
+    const uint64_t evicted = orr_sketch_content(&world->sketch, first);
+    const size_t checkpoint = orr_sketch_checkpoint(&world->sketch);
+    place(world, OF_QUARTERS); /* beside the part that most of a device is used by */
+    const uint64_t placed = orr_sketch_content(&world->sketch, first);
+    orr_sketch_rollback(&world->sketch, checkpoint);
+    assert_int_equal(end(world), evicted);
+    assert_int_not_equal(evicted, untouched);
+    assert_int_not_equal(placed, evicted);
+    start(world);
+    evict(world, WHOLE);
+    evict(world, OF_QUARTERS);
+    place(world, OF_QUARTERS);
+    assert_int_not_equal(orr_sketch_content(&world->sketch, first), evicted);
+    assert_int_equal(end(world), placed);
+    assert_int_equal(content_of(world, first), untouched);
+}
+
+/* A part whose device is whole again, as nobody else had it, gets a new one of the same node.
+ */
+static void content__is_the_same_once_tasks_are_back(void **state)
+{
+    struct parts *world = *state;
+    const uint64_t untouched = content_of(world, first);
+    start(world);
+    evict(world, WHOLE);
+    place(world, WHOLE);
+    assert_int_equal(end(world), untouched);
+    for (uint32_t unused = 0; unused < 2; unused++) {
+        start(world);
+        evict(world, OF_MOST);
+        assert_int_not_equal(orr_sketch_content(&world->sketch, first), untouched);
+        place(world, OF_MOST);
+        assert_int_equal(world->session.nodes[0].shared_count, 5);
+        assert_int_equal(end(world), untouched);
+        world->session.next_gpu_group += 100; /* the device's number */
+    }
+    start(world);
+    evict(world, OF_HALF);
+    place(world, OF_HALF); /* joins the quarters */
+    assert_int_not_equal(end(world), untouched);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts__place_as_books_do),
-                                       cmocka_unit_test(content__has_slots_of_reservations),
-                                       cmocka_unit_test(content__has_the_order_of_devices)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts__place_as_books_do),
+        cmocka_unit_test(content__has_slots_of_reservations),
+        cmocka_unit_test(content__has_the_order_of_devices),
+        cmocka_unit_test_setup_teardown(content__has_what_is_idle_and_free_of_each_slot, open_parts,
+                                        close_parts),
+        cmocka_unit_test_setup_teardown(content__has_what_devices_have_left, open_parts,
+                                        close_parts),
+        cmocka_unit_test_setup_teardown(content__has_which_device_comes_first, open_parts,
+                                        close_parts),
+        cmocka_unit_test_setup_teardown(content__has_devices_that_tasks_may_return_to, open_parts,
+                                        close_parts),
+        cmocka_unit_test_setup_teardown(content__leaves_out_what_placing_does_not_read, open_parts,
+                                        close_parts),
+        cmocka_unit_test_setup_teardown(content__leaves_out_nodes_without_room, open_parts,
+                                        close_parts),
+        cmocka_unit_test_setup_teardown(content__is_the_same_however_it_came_about, open_parts,
+                                        close_parts),
+        cmocka_unit_test_setup_teardown(content__is_the_same_once_tasks_are_back, open_parts,
+                                        close_parts),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
