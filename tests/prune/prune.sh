@@ -3,11 +3,11 @@
 # What prunes policy kai's searches changes no decision: cuts of worlds decided with all pruners,
 # with none, and with each refutation tried all the same.
 #
-#   prune.sh ORRERY CASE [SEED ROWS NODES]      a soak: other seeds, windows (by the seed) and sizes
+#   prune.sh ORRERY CASE [SEED ROWS NODES]      a soak, by WORLD as CASE: other seeds, windows (by the seed) and sizes
 set -eu
 
 orrery=$1
-case=$2
+case=$(echo "$2" | tr - _)
 rows_given=${4:-}
 seed=${3:-1} rows=${4:-1000} nodes=${5:-6}
 first=$((14000 + (seed - 1) * 397 % 50000)) # most worlds draw nothing: their window makes them others
@@ -33,9 +33,11 @@ agrees() { # WORLD [OPTION...]
     done
 }
 
-same() { # WORLD
+same() { # WORLD [OPTION...]
     sh "$here/../bench/worlds/worlds.sh" "$dir" -s "$seed" -f "$first" -r "$rows" -n "$nodes" "$1"
-    agrees "$dir/$1"
+    of=$dir/$1
+    shift
+    agrees "$of" "$@"
 }
 
 refutes() { # [NAME], after `same`: some pruner, or this one, had something to say
@@ -62,6 +64,10 @@ case_elastic() { # with the rule off who comes back is lost too
     same elastic && { [ -n "$rows_given" ] || refutes; } &&
         agrees "$dir/elastic" --set policy.params.allow_consolidating_reclaim=false
 }
+case_recorded() { # victims of an earlier scenario among the same ones: the validator goes through the others first
+    first=47400 rows=510 nodes=3
+    same elastic --set horizon=26000s
+}
 case_fractions() { same fractions && refutes dry-run; }
 case_kinds() { same kinds && refutes; }
 case_topology() { same topology && refutes; }
@@ -70,6 +76,9 @@ case_drawn() { # what meets in none of the eleven worlds; seed 134: the end of a
 }
 case_stays_supposed() { # a stale gang that a failed search evicts in thought, cycle after cycle, has nothing to be evicted
     sh "$here/drawn.sh" "$orrery" 1092 1
+}
+case_gang() { # which finds its places, where pruner gang is asked: not in flat worlds
+    sh "$here/drawn.sh" "$orrery" 2 1
 }
 case_few_nodes() { # what a large cluster rarely comes to: a pod that fits nowhere between others that do
     rows=600 nodes=4
