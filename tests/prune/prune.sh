@@ -213,6 +213,26 @@ horizon: 3000s
 END
     agrees "$dir/numbers"
 }
+case_many_victims() { # of one scenario that succeeds, in a flat world and in a tree; worlds have few at once
+    awk -v OFS=, 'BEGIN {
+        print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind"
+        for (i = 1; i <= 32; i++) print "holds " i, i, 9000 + i, 1, 1, "y", "training"
+        print "reclaims", 100, 900, 3, 8, "x", "training"
+    }' >"$dir/many.csv"
+    cat >"$dir/many.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 4, gpus: 8, gpu_model: P100}}}
+queues: {x: {gpu: [24, 1, unlimited]}, y: {gpu: [8, 1, unlimited]}}
+workload: [{name: many, kind: training, trace: many.csv}]
+policy: {name: kai}
+horizon: 1000s
+END
+    agrees "$dir/many"
+    sed '/^queues/s/gpu/parent: p, &/; /^queues/s/ y: {/&parent: q, /; /^queues/s/}$/, p: {gpu: [24, 1, unlimited]}, q: {gpu: [8, 1, unlimited]}}/' \
+        "$dir/many.yaml" >"$dir/tree.yaml"
+    agrees "$dir/tree"
+}
 two_nodes() { # NAME POOLS: cpu, shares of queues, and what waits above and below them in two trees
     cat >"$dir/$1.yaml" <<END
 apiVersion: orrery/v1alpha1
