@@ -76,7 +76,7 @@ total=$(median "$dir/total") limit_total=$(median "$dir/limit_total")
 simulate=$(median "$dir/simulate") limit_simulate=$(median "$dir/limit_simulate")
 judge 'whole run / limit program' "$(ratio "$total" "$limit_total")" 1.2 \
     "$(milliseconds "$total") / $(milliseconds "$limit_total")"
-judge 'event loop / limit program' "$(ratio "$simulate" "$limit_simulate")" 5 \
+judge 'event loop / limit program' "$(ratio "$simulate" "$limit_simulate")" 4 \
     "$(milliseconds "$simulate") / $(milliseconds "$limit_simulate")"
 
 if [ "$large_rounds" -gt 0 ]; then
@@ -95,6 +95,6 @@ if [ "$large_rounds" -gt 0 ]; then
     judge 'ns an event, ten million jobs / one copy' "$(ratio "$many" "$one")" 1.6 \
         "$(awk -v a="$many" -v b="$one" 'BEGIN { printf "%.0f ns / %.0f ns, minima of '"$large_rounds and $rounds"'", a * 1e9, b * 1e9 }')"
     judge 'bytes a job' "$(awk -v a="$large_memory" -v b="$memory" -v n="$large_jobs" -v m="$jobs" \
-        'BEGIN { print (a - b) * 1048576 / (n - m) }')" 200 "$large_memory MiB with $large_jobs jobs, $memory with $jobs"
+        'BEGIN { print (a - b) * 1048576 / (n - m) }')" 160 "$large_memory MiB with $large_jobs jobs, $memory with $jobs"
 fi
 exit "$missed"
