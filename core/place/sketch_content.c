@@ -16,13 +16,6 @@
 #include "place_int.h"
 #include "session_int.h"
 
-static void fold(uint64_t *content, uint64_t word)
-{
-    struct orr_digest digest = {*content};
-    orr_digest_fold(&digest, word);
-    *content = digest.h;
-}
-
 static int64_t left_on(const struct orr_snode *node, const struct orr_shared_gpu *gpu)
 {
     return node->gpu_memory_mib - gpu->allocated + gpu->releasing;
@@ -50,14 +43,14 @@ static uint64_t content_of_device(const struct orr_session *session, const struc
 {
     const int64_t left = left_on(node, gpu);
     const bool has_evicted = gpu->used + left > node->gpu_memory_mib;
-    uint64_t content = (uint64_t)(gpu->id < session->numbered_gpu_groups) << 3 |
-                       (uint64_t)has_evicted << 2 | (uint64_t)gpu->counted_releasing << 1 |
-                       (gpu->used == gpu->releasing);
-    fold(&content, (uint64_t)gpu->used);
-    fold(&content, (uint64_t)left);
-    fold(&content, count_before(node, gpu, false));
-    fold(&content, has_evicted ? count_before(node, gpu, true) : 0);
-    return orr_scatter(content);
+    struct orr_digest content = {
+        (uint64_t)(gpu->id < session->numbered_gpu_groups) << 3 | (uint64_t)has_evicted << 2 |
+        (uint64_t)gpu->counted_releasing << 1 | (gpu->used == gpu->releasing)};
+    orr_digest_fold(&content, (uint64_t)gpu->used);
+    orr_digest_fold(&content, (uint64_t)left);
+    orr_digest_fold(&content, count_before(node, gpu, false));
+    orr_digest_fold(&content, has_evicted ? count_before(node, gpu, true) : 0);
+    return orr_scatter(content.h);
 }
 
 /* 0: it has no room. */
@@ -65,7 +58,8 @@ static uint64_t content_of_node(const struct orr_session *session, uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
     const int64_t gpus = node->idle.v[ORR_SLOT_GPU] + node->releasing.v[ORR_SLOT_GPU];
-    uint64_t content = n + UINT64_C(1), devices = 0;
+    struct orr_digest content = {n + UINT64_C(1)};
+    uint64_t devices = 0;
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *gpu = &node->shared[i];
         if (may_be_joined(node, gpu)) {
@@ -76,12 +70,12 @@ static uint64_t content_of_node(const struct orr_session *session, uint32_t n)
         return 0;
     }
     for (uint32_t s = 0; s < session->slot_count; s++) {
-        fold(&content, (uint64_t)node->idle.v[s]);
-        fold(&content, (uint64_t)(node->idle.v[s] + node->releasing.v[s]));
+        orr_digest_fold(&content, (uint64_t)node->idle.v[s]);
+        orr_digest_fold(&content, (uint64_t)(node->idle.v[s] + node->releasing.v[s]));
     }
-    fold(&content, (uint64_t)orr_place__pod_slots(session, node));
-    fold(&content, devices);
-    return orr_scatter(content);
+    orr_digest_fold(&content, (uint64_t)orr_place__pod_slots(session, node));
+    orr_digest_fold(&content, devices);
+    return orr_scatter(content.h);
 }
 
 static void take(struct orr_sketch *sketch, uint32_t node)
