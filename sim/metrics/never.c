@@ -519,7 +519,6 @@ static void add_waiting(const struct orr_world *world, struct orr_run *run)
 static void find(struct search *search)
 {
     struct orr_run *run = search->nevers;
-    open_search(search);
     list_suspects(search);
     if (search->count > 0) {
         search_all(search);
@@ -529,37 +528,54 @@ static void find(struct search *search)
         add_dependents(search->world, run);
         orr_sort(run->nevers, run->never_count, sizeof *run->nevers, by_job, NULL);
     }
-    close_search(search);
 }
 
 void orr_never_find(const struct orr_world *world, const struct orr_engine_shard *shards,
                     struct orr_run *run)
 {
-    find(&(struct search){.world = world, .shards = shards, .run = run, .nevers = run});
+    struct search search = {.world = world, .shards = shards, .run = run, .nevers = run};
+    open_search(&search);
+    find(&search);
+    close_search(&search);
 }
 
-void orr_never_foresee(const struct orr_world *world, const struct orr_engine_shard *shards,
-                       orr_ms horizon_ms, struct orr_run *run)
+/* The books of a run in which all jobs that come up to its end wait for ever. */
+static struct orr_ledger *open_waiting(const struct orr_world *world, orr_ms end_ms)
 {
     const struct orr_ledger_world ledger_world = {.cluster = &world->cluster,
                                                   .queues = &world->queues,
                                                   .shapes = &world->shapes,
                                                   .specs = world->specs,
                                                   .job_count = world->job_count};
-    *run = (struct orr_run){.end_ms = horizon_ms, .ledger = orr_ledger_open(&ledger_world)};
+    struct orr_ledger *ledger = orr_ledger_open(&ledger_world);
     for (uint32_t j = 0; j < world->job_count; j++) {
-        struct orr_job_state *state = &run->ledger->jobs[j];
+        struct orr_job_state *state = &ledger->jobs[j];
         const bool runs = world->runs_before != NULL && world->runs_before[j];
-        state->phase = runs                                     ? ORR_JOB_RUNNING
-                       : world->specs[j].submit_ms > horizon_ms ? ORR_JOB_FUTURE
-                                                                : ORR_JOB_PENDING;
+        state->phase = runs                                 ? ORR_JOB_RUNNING
+                       : world->specs[j].submit_ms > end_ms ? ORR_JOB_FUTURE
+                                                            : ORR_JOB_PENDING;
         state->first_start_ms = ORR_MS_NONE;
     }
     for (uint32_t h = 0; h < world->hold_count; h++) {
-        struct orr_job_state *state = &run->ledger->jobs[world->holds[h].job];
+        struct orr_job_state *state = &ledger->jobs[world->holds[h].job];
         state->phase = world->holds[h].waits_for > 0 ? ORR_JOB_FUTURE : state->phase;
     }
-    orr_never_find(world, shards, run);
+    return ledger;
+}
+
+void orr_never_foresee(const struct orr_world *world, const struct orr_engine_shard *shards,
+                       orr_ms horizon_ms, struct orr_run *run)
+{
+    struct search search = {.world = world, .shards = shards, .run = run, .nevers = run};
+    *run = (struct orr_run){.end_ms = horizon_ms};
+    open_search(&search);
+    if (search.may_bar || world->hold_count > 0) { /* else nothing keeps a job from starting */
+        run->ledger = open_waiting(world, horizon_ms);
+        find(&search);
+        orr_ledger_close(run->ledger); /* 48 bytes a job that the run itself may need */
+        run->ledger = NULL;
+    }
+    close_search(&search);
 }
 
 const struct orr_never *orr_never_of(const struct orr_run *run, uint32_t job)
