@@ -568,7 +568,11 @@ static void note_own_graces(struct engine *engine, uint32_t shard_count)
     const struct orr_scheduler *scheduler = &engine->scheduler;
     const orr_ms late = 2 * (scheduler->period_ms + scheduler->time.behind_max_ms);
     const uint32_t jobs = engine->world->job_count;
-    for (uint32_t j = 0; j < jobs; j++) {
+    uint32_t heeds_any = 0;
+    for (uint32_t s = 0; s < engine->world->cluster.shards.count; s++) {
+        heeds_any |= run->heeds[s] & ORR_HEEDS_JOB_PERIODS;
+    }
+    for (uint32_t j = 0; heeds_any != 0 && j < jobs; j++) {
         const uint32_t shard = engine->world->queues.queues[engine->world->specs[j].queue].shard;
         const bool heeds = (run->heeds[shard] & ORR_HEEDS_JOB_PERIODS) != 0 &&
                            run->stale_grace_ms[shard] != ORR_MS_NEVER;

@@ -188,6 +188,9 @@ enum orr_status orr_account__check_gangs(const struct orr_run *run, struct orr_e
     const struct orr_ledger *ledger = run->ledger;
     const uint32_t jobs = ledger->world.job_count;
     uint32_t groups = 0; /* of the gang that has most; 0: there are none */
+    if (run->exec == NULL && run->eviction_count == 0) {
+        return ORR_OK; /* no gang began in part, and nobody left one before its end */
+    }
     for (uint32_t s = 0; s < ledger->world.shapes->count; s++) {
         const struct orr_shape *shape = &ledger->world.shapes->shapes[s];
         groups = is_gang(shape) && shape->group_count > groups ? shape->group_count : groups;
