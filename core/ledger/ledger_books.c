@@ -305,14 +305,18 @@ static void add_use(struct orr_ledger *ledger, uint32_t queue, bool pending, int
     }
 }
 
-/* Takes as much of a kind of GPUs off what is free of each node, and of the shard. */
+/* Takes what a placement holds of a kind of GPUs off what its nodes and the shard have free. */
 static void charge_free(struct orr_ledger *ledger, struct orr_shard_room *shard,
-                        const struct orr_placement *placement, uint32_t kind, int64_t each_mgpu)
+                        const struct orr_placement *placement, uint32_t kind, int64_t mgpu)
 {
-    shard->free.mgpu[kind] -= each_mgpu * (placement->more_nodes + 1);
+    const int64_t each_mgpu =
+        placement->more_nodes == 0 ? mgpu : mgpu / (placement->more_nodes + 1);
+    shard->free.mgpu[kind] -= mgpu;
     for (uint32_t n = placement->node; n <= placement->node + placement->more_nodes; n++) {
         orr_books__node_free(ledger, n)[kind] -= each_mgpu;
-        shard->free_down.mgpu[kind] -= ledger->down[n] ? each_mgpu : 0;
+        if (ledger->down[n]) {
+            shard->free_down.mgpu[kind] -= each_mgpu;
+        }
     }
 }
 
@@ -340,8 +344,7 @@ void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *req
     const int64_t tasks = sign * (int64_t)placement->tasks, mgpu = tasks * task_mgpu;
     struct orr_shard_room *shard = &ledger->shards[type->shard];
     shard->allocated_mgpu += mgpu;
-    charge_free(ledger, shard, placement, orr_request_gpu_kind(request),
-                sign * (int64_t)orr_placement_each(placement) * task_mgpu);
+    charge_free(ledger, shard, placement, orr_request_gpu_kind(request), mgpu);
     add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
     if (orr_request_shares(request) || request->instances > 0) {
         add_parts(ledger, queue, request, type, tasks, mgpu);

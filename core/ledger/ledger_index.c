@@ -36,27 +36,31 @@ void orr_node_set__remove(struct orr_node_set *set, uint32_t node)
     set->count--;
 }
 
+/* The lowest word of a set from `word` on that is not empty, or ORR_NONE. */
+static uint32_t next_word(const struct orr_node_set *set, uint32_t word, uint32_t nodes)
+{
+    uint64_t from = UINT64_MAX << (word & 63);
+    for (uint32_t s = word >> 6; s <= nodes >> 12; s++) {
+        const uint64_t summary = set->summary[s] & from;
+        if (summary != 0) {
+            return s * 64 + lowest_bit(summary);
+        }
+        from = UINT64_MAX;
+    }
+    return ORR_NONE;
+}
+
 uint32_t orr_node_set__next(const struct orr_node_set *set, uint32_t from, uint32_t nodes)
 {
     if (set->count == 0 || from >= nodes) {
         return ORR_NONE;
     }
-    uint64_t word = set->words[from >> 6] >> (from & 63);
-    if (word != 0) {
-        return from + lowest_bit(word);
+    const uint64_t rest = set->words[from >> 6] >> (from & 63);
+    if (rest != 0) {
+        return from + lowest_bit(rest);
     }
-    uint32_t next_word = (from >> 6) + 1;
-    for (uint32_t s = next_word >> 6; s <= nodes >> 12; s++) {
-        uint64_t summary = set->summary[s];
-        if (s == next_word >> 6) {
-            summary &= ~(uint64_t)0 << (next_word & 63);
-        }
-        if (summary != 0) {
-            uint32_t w = s * 64 + lowest_bit(summary);
-            return w * 64 + lowest_bit(set->words[w]);
-        }
-    }
-    return ORR_NONE;
+    const uint32_t word = next_word(set, (from >> 6) + 1, nodes);
+    return word == ORR_NONE ? ORR_NONE : word * 64 + lowest_bit(set->words[word]);
 }
 
 static inline void set_bit(uint64_t *bits, uint32_t i, bool on)
@@ -189,16 +193,16 @@ static uint32_t next_admitted(const struct orr_ledger *ledger, const struct orr_
                               const struct orr_request *request, uint32_t from)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
-    uint32_t node = orr_node_set__next(set, from, cluster->node_count);
-    while (node != ORR_NONE) {
-        const uint32_t word = node >> 6;
-        const uint64_t rest = set->words[word] &
-                              admitted_by(cluster, request, request->allowed, word) &
-                              UINT64_MAX << (node & 63);
+    const uint32_t nodes = cluster->node_count;
+    uint64_t rest = UINT64_MAX << (from & 63);
+    uint32_t word = from < nodes ? next_word(set, from >> 6, nodes) : ORR_NONE;
+    rest = word == from >> 6 ? rest : UINT64_MAX;
+    for (; word != ORR_NONE; word = next_word(set, word + 1, nodes)) {
+        rest &= set->words[word] & admitted_by(cluster, request, request->allowed, word);
         if (rest != 0) {
             return word * 64 + lowest_bit(rest);
         }
-        node = orr_node_set__next(set, (word + 1) * 64, cluster->node_count);
+        rest = UINT64_MAX;
     }
     return ORR_NONE;
 }
