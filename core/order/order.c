@@ -135,15 +135,14 @@ static void rank_anew(const struct orr_order *order, uint32_t index)
         contender.job = best;
     }
     orr_queue_rank_of(order->session, &contender, &node->rank);
-    node->ranked = true;
 }
 
-/* Cached until the best job of the queue changes, which clears `ranked`, or shares do. */
-static const struct orr_queue_rank *rank_of(const struct orr_order *order, uint32_t index)
+/* Cached until the best job of the queue changes, which clears `ranked_at`, or shares do. */
+static inline const struct orr_queue_rank *rank_of(const struct orr_order *order, uint32_t index)
 {
     struct orr_order_node *node = &order->nodes[index];
     const uint64_t now = order->hypothetical != NULL ? 0 : order->session->queue_generation;
-    if (!node->ranked || node->ranked_at != now) {
+    if (node->ranked_at != now) {
         rank_anew(order, index);
         node->ranked_at = now;
     }
@@ -242,7 +241,8 @@ uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t p
     /* Memory of an earlier use stays. */
     node->queue = queue;
     node->parent = parent;
-    node->needs_reorder = node->ranked = false;
+    node->needs_reorder = false;
+    node->ranked_at = ORR_ORDER_UNRANKED;
     node->top = 0;
     node->child_count = node->job_count = node->added_count = 0;
     node->list_at = node->list_end = 0;
@@ -325,7 +325,7 @@ void orr_order__mark_path(struct orr_order *order, uint32_t node)
 {
     for (uint32_t n = node; n != ORR_NONE && n != ORR_ORDER_ROOT; n = order->nodes[n].parent) {
         order->nodes[n].needs_reorder = true;
-        order->nodes[n].ranked = false;
+        order->nodes[n].ranked_at = ORR_ORDER_UNRANKED;
     }
 }
 
@@ -382,7 +382,7 @@ void orr_order_refresh(struct orr_order *order)
     }
     for (uint32_t n = 0; n < order->node_count; n++) {
         struct orr_order_node *node = &order->nodes[n];
-        node->ranked = false;
+        node->ranked_at = ORR_ORDER_UNRANKED;
         for (uint32_t i = 0; i < node->job_count; i++) {
             const struct orr_sjob *job = &order->session->jobs[node->jobs[i].view.job];
             if (job->pending != job->task_count) { /* else nothing of it was ever placed */

@@ -7,7 +7,8 @@
 
 #include <orrery/core/queueorder.h>
 
-#define ORR_ORDER_ROOT 0u /* node */
+#define ORR_ORDER_ROOT     0u /* node */
+#define ORR_ORDER_UNRANKED UINT64_MAX
 
 struct orr_lane_head {
     struct orr_order_entry entry;
@@ -19,9 +20,8 @@ struct orr_order_node {
     uint32_t queue;  /* ORR_NONE: the root */
     uint32_t parent; /* node */
     bool needs_reorder;
-    bool ranked;        /* `rank` is that of its best job */
     uint64_t top;       /* part of the order's `tops` */
-    uint64_t ranked_at; /* the session's `queue_generation` then */
+    uint64_t ranked_at; /* the session's `queue_generation` as it was ranked by its best job */
     struct orr_queue_rank rank;
     uint32_t *children; /* heap of nodes */
     uint32_t child_count, child_capacity;

@@ -232,7 +232,7 @@ void orr_order__make_heaps(struct orr_order *order)
     order->hypothetical = NULL;
     order->open[lane] = open;
     for (uint32_t n = 0; n < order->node_count; n++) {
-        order->nodes[n].ranked = false;
+        order->nodes[n].ranked_at = ORR_ORDER_UNRANKED;
     }
 }
 

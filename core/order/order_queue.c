@@ -67,43 +67,51 @@ static int by_number(double a, double b)
     return (a > b) - (a < b);
 }
 
+struct amounts { /* of a resource, in the unit of shares */
+    double now, with, after; /* what the queue holds; with the job; without the victims, if any */
+};
+
+static struct amounts amounts_of(const struct orr_session *session, const struct orr_queue_claim *c,
+                                 int64_t held, unsigned kind)
+{
+    struct amounts of = {.now = orr_share_units(kind, held)};
+    if (session->v017 != NULL && kind == ORR_SHARE_GPU) {
+        of.now = session->v017->held[c->queue].gpus;
+        of.with = c->job == NULL ? of.now : of.now + c->job->gpus;
+        of.after = c->victims == NULL ? of.with : of.now - c->victims->gpus;
+        return of;
+    }
+    of.with = c->job == NULL ? of.now : orr_demand_on(held, c->job, kind);
+    of.after = c->victims == NULL ? of.with : orr_share_units(kind, held - c->victims->v[kind]);
+    return of;
+}
+
 void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue_claim *c,
                        struct orr_queue_rank *rank)
 {
     const int64_t *held = held_by(session, c);
-    bool over = session->rules.proportion, over_quota = false, violates = false;
-    double most_now = 0, most_after = 0;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && session->rules.proportion; kind++) {
-        const struct orr_share_resource *share = &session->shares[c->queue].resource[kind];
-        double now = orr_share_units(kind, held[kind]);
-        double with = c->job == NULL ? now : orr_demand_on(held[kind], c->job, kind);
-        double after =
-            c->victims == NULL ? with : orr_share_units(kind, held[kind] - c->victims->v[kind]);
-        if (session->v017 != NULL && kind == ORR_SHARE_GPU) {
-            now = session->v017->held[c->queue].gpus;
-            with = c->job == NULL ? now : now + c->job->gpus;
-            after = c->victims == NULL ? with : now - c->victims->gpus;
-        }
-        over = over && share->fair_share < now;
-        if (!(now > 0 || with > 0 || after > 0)) {
+    const struct orr_share_queue *queue = &session->shares[c->queue];
+    const bool ranked = session->rules.proportion;
+    bool over = ranked, over_quota = false, violates = false;
+    rank->share_now = rank->share_after = 0;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS && ranked; kind++) {
+        const struct orr_share_resource *share = &queue->resource[kind];
+        const struct amounts of = amounts_of(session, c, held[kind], kind);
+        over = over && share->fair_share < of.now;
+        if (!(of.now > 0 || of.with > 0 || of.after > 0)) {
             continue; /* the queue and the job have and ask none */
         }
         const double allocatable = orr_share_allocatable(share);
-        const double part_now = part_of(session, now, allocatable, kind);
-        const double part_after = part_of(session, after, allocatable, kind);
-        over_quota = over_quota || (share->deserved != ORR_UNLIMITED && with > share->deserved);
-        violates = violates || (allocatable == 0 && with > 0);
-        most_now = part_now > most_now ? part_now : most_now;
-        most_after = part_after > most_after ? part_after : most_after;
+        const double part_now = part_of(session, of.now, allocatable, kind);
+        const double part_after = part_of(session, of.after, allocatable, kind);
+        over_quota = over_quota || (share->deserved != ORR_UNLIMITED && of.with > share->deserved);
+        violates = violates || (allocatable == 0 && of.with > 0);
+        rank->share_now = part_now > rank->share_now ? part_now : rank->share_now;
+        rank->share_after = part_after > rank->share_after ? part_after : rank->share_after;
     }
-    const uint64_t priority =
-        session->rules.proportion
-            ? (uint64_t)((int64_t)INT32_MAX - session->shares[c->queue].priority)
-            : 0;
+    const uint64_t priority = ranked ? (uint64_t)((int64_t)INT32_MAX - queue->priority) : 0;
     rank->queue = c->queue;
     rank->first = (uint64_t)over << 34 | (uint64_t)over_quota << 33 | priority << 1 | violates;
-    rank->share_now = most_now;
-    rank->share_after = most_after;
 }
 
 static int by_proportion(const struct orr_session *session, const struct orr_queue_rank *a,
