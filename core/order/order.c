@@ -305,6 +305,14 @@ static void insert_child(struct orr_order *order, uint32_t parent, uint32_t chil
     sift_queue_up(order, node->children, node->child_count - 1);
 }
 
+void orr_order__mark_path(struct orr_order *order, uint32_t node)
+{
+    for (uint32_t n = node; n != ORR_NONE && n != ORR_ORDER_ROOT; n = order->nodes[n].parent) {
+        order->nodes[n].needs_reorder = true;
+        order->nodes[n].ranked_at = ORR_ORDER_UNRANKED;
+    }
+}
+
 void orr_order__link(struct orr_order *order, uint32_t node)
 {
     const uint32_t above = order->session->shares[order->nodes[node].queue].parent;
@@ -315,17 +323,12 @@ void orr_order__link(struct orr_order *order, uint32_t node)
         order->node_of_queue[above] = parent;
     }
     order->nodes[node].parent = parent;
+    order->nodes[node].needs_reorder = true;
     insert_child(order, parent, node);
     if (missing) {
         orr_order__link(order, parent);
-    }
-}
-
-void orr_order__mark_path(struct orr_order *order, uint32_t node)
-{
-    for (uint32_t n = node; n != ORR_NONE && n != ORR_ORDER_ROOT; n = order->nodes[n].parent) {
-        order->nodes[n].needs_reorder = true;
-        order->nodes[n].ranked_at = ORR_ORDER_UNRANKED;
+    } else {
+        orr_order__mark_path(order, parent);
     }
 }
 
@@ -364,8 +367,9 @@ static void push_entry(struct orr_order *order, const struct orr_order_entry *en
     }
     if (missing) {
         orr_order__link(order, leaf);
+    } else {
+        orr_order__mark_path(order, leaf);
     }
-    orr_order__mark_path(order, leaf);
 }
 
 void orr_order_push(struct orr_order *order, struct orr_jobview view)
@@ -482,8 +486,12 @@ static uint32_t end_of_queue(const struct orr_order *order, const struct orr_ord
                              uint32_t at, uint32_t count)
 {
     const uint32_t queue = queue_of(order, &entries[at]);
-    uint32_t low = at + 1;
-    for (uint32_t high = count; low < high;) {
+    uint32_t step = 1;
+    while (step < count - at && queue_of(order, &entries[at + step]) == queue) {
+        step *= 2;
+    }
+    uint32_t low = at + step / 2 + 1;
+    for (uint32_t high = step < count - at ? at + step : count; low < high;) {
         const uint32_t middle = low + (high - low) / 2;
         if (queue_of(order, &entries[middle]) == queue) {
             low = middle + 1;
@@ -537,7 +545,6 @@ static void add_leaf(struct orr_order *order, uint32_t queue, uint32_t from, uin
     }
     order->node_of_queue[queue] = leaf;
     orr_order__link(order, leaf);
-    orr_order__mark_path(order, leaf);
 }
 
 void orr_order_build_over(struct orr_order *order, const struct orr_order_entry *list,

@@ -37,9 +37,10 @@ struct orr_order_node {
 /* order.c: the order of building has the older queue first, then the lower name. */
 int orr_order__compare_queues(const struct orr_session *session, uint32_t a, uint32_t b);
 uint32_t orr_order__new_node(struct orr_order *order, uint32_t queue, uint32_t parent);
-/* A new node enters its parent's heap; a missing parent is made the same way, after it has its
- * first child. */
+/* A new node enters its parent's heap and is flagged, as are those above, which may have a better
+ * job now; a missing parent is made the same way, after it has its first child. */
 void orr_order__link(struct orr_order *order, uint32_t node);
+/* The best job of the node and of those above may be another one. */
 void orr_order__mark_path(struct orr_order *order, uint32_t node);
 
 /* Where the entry goes among so many in the order of building. */

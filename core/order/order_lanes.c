@@ -194,7 +194,6 @@ static void build_heaps(struct orr_order *order)
         }
         order->node_of_queue[queue] = leaf;
         orr_order__link(order, leaf);
-        orr_order__mark_path(order, leaf);
     }
 }
 

@@ -67,7 +67,7 @@ static int by_number(double a, double b)
     return (a > b) - (a < b);
 }
 
-struct amounts { /* of a resource, in the unit of shares */
+struct amounts {             /* of a resource, in the unit of shares */
     double now, with, after; /* what the queue holds; with the job; without the victims, if any */
 };
 
