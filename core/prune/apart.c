@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The victims of a scenario: what each lost and is given when it is served. */
-#include "apart.h"
+#include "dry_run.h"
 
 #include <string.h>
 
@@ -48,116 +48,133 @@ static bool is_known(const struct orr_session *session, uint32_t index)
     return true;
 }
 
-uint64_t orr_apart__fingerprint_task(const struct orr_session *session, const struct orr_apart *s,
-                                     uint32_t task)
+static uint64_t fingerprint_task(const struct orr_session *session,
+                                 const struct orr_apart_victim *victim, uint32_t task)
 {
-    const uint32_t job = session->tasks[task].job;
-    if (s->of_job[job] == 0) {
-        orr_victim__fingerprint_job(&s->of_job[job], session, job);
-        s->of_job[job] = orr_scatter(s->of_job[job]) | 1;
-    }
-    return orr_scatter(s->of_job[job] + (task - session->jobs[job].first_task));
+    return orr_scatter(victim->job_fingerprint + (task - session->jobs[victim->job].first_task));
 }
 
-/* Lists the tasks that it is due in `due_tasks`, the rest of its gang or, if it has that, one task
- * more (orr_jobview_to_allocate), and sums up those and what it lost. */
-static void list_due(const struct orr_session *session, const struct orr_apart *s,
-                     struct orr_apart_victim *victim, uint32_t *due_tasks)
-{
-    const struct orr_sjob *job = &session->jobs[victim->job];
-    const uint32_t end = job->first_task + job->task_count;
-    const int32_t min = session->sets[job->first_set + 1].min;
-    const int32_t left = (int32_t)(job->active - victim->lost);
-    const uint32_t due = left < min ? (uint32_t)(min - left) : 1;
-    const bool all = victim->lost == job->active;
-    victim->constrained = orr_prune__is_constrained(session, job);
-    victim->elastic_state = (left > min) - (left < min);
-    victim->due_tasks = due_tasks;
-    for (uint32_t t = job->first_task; t < end; t++) {
-        const struct orr_stask *task = &session->tasks[t];
-        const struct orr_ask *ask = orr_task_ask(session, task);
-        const bool lost =
-            all ? orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) : s->is_lost[t];
-        if (lost) {
-            victim->fingerprint += orr_apart__fingerprint_task(session, s, t);
-            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &victim->lost_demand);
-        }
-        if (victim->due < due && (lost || task->live.status == ORR_TASK_PENDING)) {
-            victim->due_tasks[victim->due++] = t;
-            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &victim->demand);
-        }
-    }
-}
-
-/* As if it lost all its tasks. */
-static const struct orr_apart_victim *find_whole(struct orr_victim_search *search, uint32_t job)
+/* What it lost, all its tasks or (`is_lost`, by task) some of them, and what it is due: the rest of
+ * its gang or, if it has that, one task more (orr_jobview_to_allocate). */
+static void list_due(struct orr_victim_search *search, const struct orr_apart_victim *victim,
+                     struct orr_apart_loss *loss, const bool *is_lost)
 {
     const struct orr_session *session = search->session;
-    const struct orr_apart *s = search->refuter.apart;
-    if (s->whole[job] == NULL) {
-        struct orr_apart_victim *whole = orr_arena_alloc(&search->memory, 1, sizeof *whole);
-        *whole = (struct orr_apart_victim){.job = job, .lost = session->jobs[job].active};
-        if (is_known(session, job)) {
-            list_due(session, s, whole,
-                     orr_arena_take(&search->memory, session->jobs[job].task_count,
-                                    sizeof *whole->due_tasks));
-        }
-        s->whole[job] = whole;
+    const struct orr_sjob *job = &session->jobs[victim->job];
+    const int32_t min = session->sets[job->first_set + 1].min;
+    const int32_t left = is_lost == NULL ? 0 : (int32_t)(job->active - victim->lost);
+    const uint32_t due = left < min ? (uint32_t)(min - left) : 1;
+    uint32_t *due_tasks = loss->due_tasks;
+    if (due_tasks == NULL) {
+        due_tasks = orr_arena_take(&search->memory, job->task_count, sizeof *due_tasks);
     }
-    return s->whole[job];
+    *loss = (struct orr_apart_loss){.due_tasks = due_tasks,
+                                    .elastic_state = (left > min) - (left < min)};
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
+        const struct orr_stask *task = &session->tasks[t];
+        const struct orr_ask *ask = orr_task_ask(session, task);
+        const bool lost = is_lost == NULL
+                              ? orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED)
+                              : is_lost[t];
+        if (lost) {
+            loss->fingerprint += fingerprint_task(session, victim, t);
+            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &loss->lost_demand);
+        }
+        if (loss->due < due && (lost || task->live.status == ORR_TASK_PENDING)) {
+            loss->due_tasks[loss->due++] = t;
+            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &loss->demand);
+        }
+    }
+}
+
+/* Of a gang that comes back whole or not at all. A task that is pipelined may come back where it
+ * was (gpu_counts.c). */
+static uint64_t find_like(const struct orr_session *session, const struct orr_apart_victim *victim)
+{
+    const struct orr_sjob *job = &session->jobs[victim->job];
+    uint64_t like = job->queue;
+    if (victim->constrained || victim->whole.due < job->active || job->pending > 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < victim->whole.due; i++) {
+        const struct orr_stask *task = &session->tasks[victim->whole.due_tasks[i]];
+        const bool pipelined = task->live.status == ORR_TASK_PIPELINED;
+        orr_fingerprint_word(&like, task->ask);
+        orr_fingerprint_word(&like, pipelined ? task->live.node : ORR_NONE);
+    }
+    return like;
+}
+
+static struct orr_apart_victim *find_victim(struct orr_victim_search *search, uint32_t job)
+{
+    const struct orr_session *session = search->session;
+    struct orr_apart_victim **of_job = &search->refuter.apart->of_job[job];
+    if (*of_job == NULL) {
+        *of_job = orr_arena_alloc(&search->memory, 1, sizeof **of_job);
+        (*of_job)->job = job;
+        (*of_job)->constrained = orr_prune__is_constrained(session, &session->jobs[job]);
+        orr_victim__fingerprint_job(&(*of_job)->job_fingerprint, session, job);
+        if (is_known(session, job)) {
+            list_due(search, *of_job, &(*of_job)->whole, NULL);
+            (*of_job)->like = find_like(session, *of_job);
+        }
+    }
+    return *of_job;
+}
+
+uint64_t orr_apart__fingerprint_task(struct orr_victim_search *search, uint32_t task)
+{
+    return fingerprint_task(search->session, find_victim(search, search->session->tasks[task].job),
+                            task);
 }
 
 /* --- the victims of a scenario --- */
 
-/* False: it is not known what it would be given. */
-static bool add_victim(struct orr_victim_search *search, uint32_t task)
+/* False: it is not known what its job would be given. */
+static bool take_task(struct orr_victim_search *search, uint32_t task)
 {
-    const struct orr_session *session = search->session;
+    const struct orr_stask *of = &search->session->tasks[task];
     struct orr_apart *s = search->refuter.apart;
-    const uint32_t job = session->tasks[task].job;
-    if (!orr_status_in(session->tasks[task].live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
-        s->is_lost[task] || find_whole(search, job)->due == 0) {
+    struct orr_apart_victim *victim = find_victim(search, of->job);
+    if (!orr_status_in(of->live.status, ORR_STATES_ACTIVE_ALLOCATED) || s->is_lost[task] ||
+        victim->whole.due == 0) {
         return false;
     }
-    if (s->slot_of[job] == 0) {
-        s->victims[s->victim_count++] = (struct orr_apart_victim){.job = job};
-        s->slot_of[job] = s->victim_count;
-        s->is_victim[job] = true;
+    if (!s->is_victim[of->job]) {
+        s->is_victim[of->job] = true;
+        s->victims[s->victim_count++] = victim;
+        victim->lost = 0;
     }
-    s->victims[s->slot_of[job] - 1].lost++;
+    victim->lost++;
     s->is_lost[task] = true;
     s->taken[s->taken_count++] = task;
     return true;
 }
 
-/* What becomes of a victim of which it is known how many tasks it lost. */
-static void fill_in(const struct orr_session *session, struct orr_apart *s,
-                    struct orr_apart_victim *victim)
+/* Now it is known how many tasks it lost. */
+static void finish_victim(struct orr_victim_search *search, struct orr_apart_victim *victim)
 {
-    if (victim->lost < session->jobs[victim->job].active) {
-        list_due(session, s, victim, &s->due_tasks[s->due_count]);
-        s->due_count += victim->due;
-    } else {
-        *victim = *s->whole[victim->job];
+    struct orr_apart *s = search->refuter.apart;
+    victim->loss = &victim->whole;
+    if (victim->lost < search->session->jobs[victim->job].active) {
+        list_due(search, victim, &victim->part, s->is_lost);
+        victim->loss = &victim->part;
     }
     s->any_constrained = s->any_constrained || victim->constrained;
+    s->any_short = s->any_short || victim->lost > victim->loss->due;
 }
 
 void orr_apart__forget(struct orr_victim_search *search)
 {
     struct orr_apart *s = search->refuter.apart;
-    if (s == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < s->taken_count; i++) {
+    for (uint32_t i = 0; s != NULL && i < s->taken_count; i++) {
         s->is_lost[s->taken[i]] = false;
+        s->is_victim[search->session->tasks[s->taken[i]].job] = false;
     }
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        s->slot_of[s->victims[v].job] = 0;
-        s->is_victim[s->victims[v].job] = false;
+    if (s != NULL) {
+        s->victim_count = s->taken_count = 0;
+        s->any_constrained = s->any_short = false;
     }
-    s->victim_count = s->due_count = s->taken_count = 0;
-    s->any_constrained = false;
 }
 
 /* --- opening --- */
@@ -173,22 +190,19 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
         return NULL;
     }
     struct orr_apart *s = orr_arena_alloc(memory, 1, sizeof *s);
-    s->of_job = orr_arena_alloc(memory, session->job_count, sizeof *s->of_job);
-    s->slot_of = orr_arena_alloc(memory, session->job_count, sizeof *s->slot_of);
+    s->of_job = orr_arena_alloc(memory, session->job_count, sizeof(struct orr_apart_victim *));
+    s->victims = orr_arena_take(memory, session->job_count, sizeof(struct orr_apart_victim *));
     s->is_victim = orr_arena_alloc(memory, session->job_count, sizeof *s->is_victim);
-    s->victims = orr_arena_take(memory, session->job_count, sizeof *s->victims);
     s->is_lost = orr_arena_alloc(memory, session->task_count, sizeof *s->is_lost);
     s->is_back = orr_arena_alloc(memory, session->task_count, sizeof *s->is_back);
     s->taken = orr_arena_take(memory, session->task_count, sizeof *s->taken);
-    s->due_tasks = orr_arena_take(memory, session->task_count, sizeof *s->due_tasks);
-    s->whole = orr_arena_alloc(memory, session->job_count, sizeof *s->whole);
     const size_t most = search->candidate_count + (size_t)1;
     s->line = orr_arena_take(memory, most, sizeof *s->line);
     s->served = orr_arena_take(memory, most, sizeof *s->served);
     s->in_line = orr_arena_alloc(memory, most / 64 + 1, sizeof *s->in_line);
     s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
+    s->waits_before = orr_arena_take(memory, most, sizeof *s->waits_before);
     s->hypothetical = orr_arena_take(memory, session->queue_count, sizeof *s->hypothetical);
-    memcpy(s->hypothetical, search->held, session->queue_count * sizeof *s->hypothetical);
     return s;
 }
 
@@ -202,10 +216,10 @@ bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims 
     const uint32_t count = s == NULL ? 0 : orr_victim__count(search, potential);
     bool known = count > 0;
     for (uint32_t i = 0; known && i < count; i++) {
-        known = add_victim(search, orr_victim__nth_task(search, potential, i));
+        known = take_task(search, orr_victim__nth_task(search, potential, i));
     }
     for (uint32_t v = 0; known && v < s->victim_count; v++) {
-        fill_in(search->session, s, &s->victims[v]);
+        finish_victim(search, s->victims[v]);
     }
     return known;
 }
@@ -224,7 +238,13 @@ static void line_up(struct orr_victim_search *search, const struct orr_order *or
             (struct orr_order_entry){.view = search->candidates[c], .elastic_state = -1};
     }
     orr_order_sort(order, s->line, s->line_count);
-    for (uint32_t p = 0; p < s->line_count; p++) {
+    const struct orr_order_entry *waiting = search->refuter.waiting;
+    for (uint32_t p = 0, w = 0; p < s->line_count; p++) {
+        while (w < search->refuter.waiting_count &&
+               orr_order_compare_built(search->session, &waiting[w], &s->line[p]) < 0) {
+            w++;
+        }
+        s->waits_before[p] = w;
         s->place[s->line[p].view.job] = p;
     }
 }
@@ -243,16 +263,39 @@ static uint32_t list_served(const struct orr_apart *s)
         for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
             const struct orr_order_entry *entry =
                 &s->line[64 * w + (uint32_t)__builtin_ctzll(s->in_line[w])];
-            const uint32_t slot = s->slot_of[entry->view.job];
             s->served[count] = *entry;
-            if (slot > 0) {
-                s->served[count].elastic_state = s->victims[slot - 1].elastic_state;
-                s->served[count].demand = s->victims[slot - 1].demand;
+            if (s->is_victim[entry->view.job]) {
+                const struct orr_apart_loss *loss = s->of_job[entry->view.job]->loss;
+                s->served[count].elastic_state = loss->elastic_state;
+                s->served[count].demand = loss->demand;
             }
             count++;
         }
     }
     return count;
+}
+
+/* Two scenarios go on the same where those that are left ask the same, in the same order among each
+ * other and those that wait: where GPUs are counted, gangs are known by what they ask, by how many
+ * wait before them, and by how many are behind them in their queue. */
+static void find_keys(const struct orr_victim_search *search, uint32_t count)
+{
+    const struct orr_sjob *jobs = search->session->jobs;
+    const struct orr_apart *s = search->refuter.apart;
+    uint32_t behind = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const uint32_t job = s->served[i].view.job;
+        const bool last =
+            i + 1 == count || jobs[s->served[i + 1].view.job].queue != jobs[job].queue;
+        behind = last ? 0 : behind + 1;
+        if (s->is_victim[job]) {
+            struct orr_apart_victim *victim = s->of_job[job];
+            const uint64_t turn = (uint64_t)s->waits_before[s->place[job]] << 32 | behind;
+            const bool alike =
+                s->run->counted && victim->like != 0 && victim->loss == &victim->whole;
+            victim->key = alike ? orr_scatter(victim->like + turn) : victim->loss->fingerprint;
+        }
+    }
 }
 
 struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
@@ -265,12 +308,13 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
     }
     mark(s, search->job);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        mark(s, s->victims[v].job);
-        sorted = sorted && s->victims[v].elastic_state < 0;
+        mark(s, s->victims[v]->job);
+        sorted = sorted && s->victims[v]->loss->elastic_state < 0;
     }
     *count = list_served(s);
     if (!sorted) {
         orr_order_sort(order, s->served, *count);
     }
+    find_keys(search, *count);
     return s->served;
 }

@@ -5,33 +5,40 @@
 
 #include "prune_int.h"
 
-struct orr_apart_victim {
-    uint32_t job;
-    bool back; /* it was served and has its places again */
-    bool constrained;
-    uint32_t lost, due; /* tasks it lost, and those it is given when it is served */
+struct orr_apart_loss { /* some of a job's tasks, and what it is given when it is served next */
+    uint32_t due;       /* tasks that it is given; 0: it is not known which */
     uint32_t *due_tasks;
-    uint64_t fingerprint; /* of what it lost */
-    int elastic_state;    /* without what it lost */
+    uint64_t fingerprint;
+    int elastic_state; /* without what it lost */
     struct orr_demand lost_demand, demand;
 };
 
+struct orr_apart_victim { /* a job that was one in some scenario of the search */
+    uint32_t job;
+    bool constrained;
+    bool back;     /* it was served and has its places again */
+    uint32_t lost; /* tasks */
+    uint64_t job_fingerprint;
+    /* Where GPUs are counted: fingerprint of what it asks, task by task, and of its queue. How it
+     * is served hangs on nothing else but its turn; 0: it does. */
+    uint64_t like;
+    uint64_t key; /* of a scenario: what it is known by in positions, until it was served */
+    const struct orr_apart_loss *loss; /* one of these: */
+    struct orr_apart_loss whole, part; /* of all its tasks; of some, in the last such scenario */
+};
+
 struct orr_dry_run;
-struct orr_apart {        /* of a search */
-    uint64_t *of_job;     /* by job: its fingerprint; 0: not made yet */
-    uint32_t *slot_of;    /* by job: in `victims` and 1, while it is one */
-    bool *is_victim;      /* by job: the same */
-    bool any_constrained; /* some victim has a constraint of topology */
-    struct orr_apart_victim *victims;
+struct orr_apart {                    /* of a search */
+    struct orr_apart_victim **of_job; /* NULL: it was none so far */
+    /* Of a scenario: */
+    struct orr_apart_victim **victims;
     uint32_t victim_count;
-    bool *is_lost;   /* by task */
-    uint32_t *taken; /* lost tasks as they came */
+    bool *is_victim;      /* by job */
+    bool any_constrained; /* some victim has a constraint of topology */
+    bool any_short;       /* some victim is due less than it lost */
+    bool *is_lost;        /* by task */
+    uint32_t *taken;      /* lost tasks as they came */
     uint32_t taken_count;
-    uint32_t *due_tasks; /* of victims that lost some of their tasks, one after the other */
-    uint32_t due_count;
-    /* By job: a victim that lost all its tasks, made once a search; NULL: not yet. It is due
-     * nothing if it is not known what it would be given. */
-    struct orr_apart_victim **whole;
     bool *is_back;                            /* by task: scratch of dry_run.c, all false between */
     int64_t (*hypothetical)[ORR_SHARE_KINDS]; /* dry_run.c: by queue, what it would hold */
     /* The preemptor with so many tasks (0: not asked yet), and the candidates, as if all had lost
@@ -40,6 +47,7 @@ struct orr_apart {        /* of a search */
     struct orr_order_entry *line;
     uint32_t line_count;
     uint32_t *place;                /* in there: by job */
+    uint32_t *waits_before;         /* by place: jobs of the refuter's list before it */
     uint64_t *in_line;              /* a bit for each place: scratch, all 0 between */
     struct orr_order_entry *served; /* those of the scenario */
     struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
@@ -58,7 +66,6 @@ void orr_apart__forget(struct orr_victim_search *search);
 struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
                                            const struct orr_order *order, uint32_t *count);
 /* Of a task: its job with all its tasks, where they are, and which of them it is. */
-uint64_t orr_apart__fingerprint_task(const struct orr_session *session, const struct orr_apart *s,
-                                     uint32_t task);
+uint64_t orr_apart__fingerprint_task(struct orr_victim_search *search, uint32_t task);
 
 #endif

@@ -28,14 +28,16 @@ static bool may_lose(const struct orr_victim_search *search, const struct orr_vi
 {
     struct orr_apart *s = search->refuter.apart;
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        for (uint32_t i = 0; i < s->victims[v].due; i++) {
-            s->is_back[s->victims[v].due_tasks[i]] = at_least || s->victims[v].back;
+        const struct orr_apart_loss *loss = s->victims[v]->loss;
+        for (uint32_t i = 0; i < loss->due; i++) {
+            s->is_back[loss->due_tasks[i]] = at_least || s->victims[v]->back;
         }
     }
     const bool may = orr_victim__may_reclaim(search, potential, s->is_back, at_least);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        for (uint32_t i = 0; i < s->victims[v].due; i++) {
-            s->is_back[s->victims[v].due_tasks[i]] = false;
+        const struct orr_apart_loss *loss = s->victims[v]->loss;
+        for (uint32_t i = 0; i < loss->due; i++) {
+            s->is_back[loss->due_tasks[i]] = false;
         }
     }
     return may;
@@ -44,12 +46,7 @@ static bool may_lose(const struct orr_victim_search *search, const struct orr_vi
 bool orr_victim__loses_too_much(const struct orr_victim_search *search,
                                 const struct orr_victims *potential)
 {
-    const struct orr_apart *s = search->refuter.apart;
-    bool any = false;
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        any = any || s->victims[v].lost > s->victims[v].due;
-    }
-    return any && !may_lose(search, potential, true);
+    return search->refuter.apart->any_short && !may_lose(search, potential, true);
 }
 
 /* The job's queue and those above it would hold so much more (1) or less (-1). */
@@ -61,16 +58,6 @@ static void charge(const struct orr_victim_search *search, uint32_t job,
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             search->refuter.apart->hypothetical[q][kind] += sign * demand->v[kind];
         }
-    }
-}
-
-/* These queues would hold what they hold. */
-static void restore(const struct orr_victim_search *search, uint32_t job)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_apart *s = search->refuter.apart;
-    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE; q = session->shares[q].parent) {
-        memcpy(s->hypothetical[q], search->held[q], sizeof s->hypothetical[q]);
     }
 }
 
@@ -117,13 +104,15 @@ static bool place_preemptor(struct serving *serving)
 
 static void serve_victim(const struct orr_victim_search *search, struct orr_apart_victim *victim)
 {
-    victim->back = !passes_limit(search, victim->job, &victim->demand) &&
+    const struct orr_apart *s = search->refuter.apart;
+    const struct orr_apart_loss *loss = victim->loss;
+    victim->back = !passes_limit(search, victim->job, &loss->demand) &&
                    orr_dry_run__place(search, orr_jobview_whole(victim->job), victim->constrained,
-                                      victim->due_tasks, victim->due);
+                                      loss->due_tasks, loss->due);
     if (victim->back) {
-        charge(search, victim->job, &victim->demand, 1);
+        charge(search, victim->job, &loss->demand, 1);
     }
-    orr_dry_run__was_served(search->session, search->refuter.apart, victim);
+    orr_dry_run__was_served(search->session, s, victim);
 }
 
 /* How it ends from here, if that is known; SOLVED: it is not. */
@@ -150,9 +139,9 @@ static enum orr_outcome serve(struct serving *serving)
                 return ORR_OUTCOME_NOT_PLACED;
             }
         } else {
-            struct orr_apart_victim *victim = &s->victims[s->slot_of[view.job] - 1];
+            struct orr_apart_victim *victim = s->of_job[view.job];
             serve_victim(search, victim);
-            if ((all_must && (!victim->back || victim->due < victim->lost)) ||
+            if ((all_must && (!victim->back || victim->loss->due < victim->lost)) ||
                 (victim->back && !serving->placed && orr_dry_run__is_hopeless(search, s->run))) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
@@ -170,18 +159,18 @@ static enum orr_outcome serve(struct serving *serving)
 }
 
 /* The order in which all are served, from its beginning. */
-static void start_order(struct serving *serving)
+static void start_order(struct serving *serving, const struct orr_order_entry *served,
+                        uint32_t count)
 {
     struct orr_victim_search *search = serving->search;
     struct orr_apart *s = search->refuter.apart;
     struct orr_order *order = serving->order;
     orr_order_restart(order);
+    memcpy(s->hypothetical, search->held, search->session->queue_count * sizeof *s->hypothetical);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        charge(search, s->victims[v].job, &s->victims[v].lost_demand, -1);
-        s->victims[v].back = false;
+        charge(search, s->victims[v]->job, &s->victims[v]->loss->lost_demand, -1);
+        s->victims[v]->back = false;
     }
-    uint32_t count;
-    const struct orr_order_entry *served = orr_apart__entries(search, order, &count);
     order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
     orr_order_build_over(order, search->refuter.waiting, search->refuter.waiting_count,
                          s->is_victim, served, count);
@@ -193,22 +182,19 @@ static enum orr_outcome serve_all(struct serving *serving)
     struct orr_victim_search *search = serving->search;
     const struct orr_session *session = search->session;
     struct orr_apart *s = search->refuter.apart;
-    orr_dry_run__start_positions(s);
+    uint32_t count;
+    const struct orr_order_entry *served = orr_apart__entries(search, serving->order, &count);
     const bool noted = orr_dry_run__has_content(session, s);
     const enum orr_outcome known =
-        noted ? orr_dry_run__known_outcome(search, 0) : ORR_OUTCOME_SOLVED;
+        noted ? orr_dry_run__known_beginning(search) : ORR_OUTCOME_SOLVED;
     if (known != ORR_OUTCOME_SOLVED) {
         return known;
     }
-    start_order(serving);
+    start_order(serving, served, count);
     serving->noted = noted && orr_order_start_fingerprint(serving->order);
     const enum orr_outcome outcome = serve(serving);
     if (serving->noted && outcome != ORR_OUTCOME_SOLVED && !serving->order->unclear) {
         orr_dry_run__note(search, outcome);
-    }
-    restore(search, search->job);
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        restore(search, s->victims[v].job);
     }
     return outcome;
 }

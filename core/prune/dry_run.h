@@ -35,19 +35,20 @@ struct orr_dry_run {
     uint64_t left;       /* fingerprint of who is left and of who did not come back */
     uint64_t *positions; /* where the dry run was */
     uint32_t position_count;
+    uint32_t all_back_from; /* from this position on, all come back */
 };
 
 /* --- dry_run_memo.c: how dry runs ended, of this search and earlier ones, by where they were ---
  */
 
-/* A probe begins; a scenario; somebody was served, or the preemptor placed. */
+/* A probe begins; somebody was served, or the preemptor placed. */
 void orr_dry_run__start_probe(struct orr_victim_search *search);
-void orr_dry_run__start_positions(const struct orr_apart *s);
 void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
                              const struct orr_apart_victim *victim);
 void orr_dry_run__was_placed(struct orr_dry_run *run);
-/* How it ends from here, with the order of this fingerprint (0: nobody was served yet); SOLVED: not
- * known. */
+/* How it ends from here, with the order of this fingerprint, or from the beginning, which is asked
+ * first; SOLVED: not known. */
+enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *search);
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order);
 /* How it ended, wherever it was. */
 void orr_dry_run__note(const struct orr_victim_search *search, enum orr_outcome outcome);

@@ -8,6 +8,11 @@
  * where a few nodes, queues or jobs are others, and many scenarios begin as one of the earlier
  * search did.
  *
+ * Where GPUs are counted, it does not matter which victims are left, only how much they ask, what
+ * waits before them and how many others are behind them in their queues (apart.c): mostly one has
+ * ended since the earlier search and another one of its queue has its place. Who did not come back
+ * matters to reclaim's validator.
+ *
  * What follows a position hangs on nothing else. Queues hold what they held before the search,
  * which its fingerprint has (fingerprint.c), but for what is left, what was lost for good and what
  * the preemptor was given, and all of these are part of the position. Reclaim's validator judges
@@ -28,35 +33,27 @@
  * potential ones of a pod set first (validate.c). */
 void orr_dry_run__start_probe(struct orr_victim_search *search)
 {
-    const struct orr_apart *s = search->refuter.apart;
+    struct orr_dry_run *run = search->refuter.apart->run;
     uint64_t recorded = 0;
     for (uint32_t i = 0; i < search->recorded.count; i++) {
-        recorded += orr_apart__fingerprint_task(search->session, s, search->recorded.items[i].task);
+        recorded += orr_apart__fingerprint_task(search, search->recorded.items[i].task);
     }
-    s->run->base = orr_scatter(orr_victim__search_fingerprint(search));
-    orr_fingerprint_word(&s->run->base, search->k);
-    orr_fingerprint_word(&s->run->base, recorded);
-}
-
-void orr_dry_run__start_positions(const struct orr_apart *s)
-{
-    struct orr_dry_run *run = s->run;
-    run->position_count = 0;
-    run->left = 0;
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        run->left += s->victims[v].fingerprint;
-    }
+    run->base = orr_scatter(orr_victim__search_fingerprint(search));
+    orr_fingerprint_word(&run->base, search->k);
+    orr_fingerprint_word(&run->base, recorded);
 }
 
 /* A victim that came back with all it lost is as if it never was one. */
 void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
                              const struct orr_apart_victim *victim)
 {
-    const bool as_before = victim->back && victim->due == victim->lost &&
+    const uint64_t lost = victim->loss->fingerprint;
+    const bool as_before = victim->back && victim->loss->due == victim->lost &&
                            session->jobs[victim->job].pending == 0 &&
                            session->rules.allow_consolidating_reclaim;
-    s->run->left -= victim->fingerprint;
-    s->run->left += as_before ? 0 : orr_scatter(victim->fingerprint + (victim->back ? 1 : 2));
+    s->run->left -= victim->key;
+    s->run->left += as_before ? 0 : orr_scatter(lost + (victim->back ? 1 : 2));
+    s->run->all_back_from = as_before ? s->run->all_back_from : s->run->position_count;
 }
 
 void orr_dry_run__was_placed(struct orr_dry_run *run)
@@ -64,11 +61,12 @@ void orr_dry_run__was_placed(struct orr_dry_run *run)
     run->left += orr_scatter(~UINT64_C(0));
 }
 
-enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
+static enum orr_outcome look_up(const struct orr_victim_search *search, uint64_t left,
+                                uint64_t order)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
     uint64_t position = run->base;
-    orr_fingerprint_word(&position, run->left);
+    orr_fingerprint_word(&position, left);
     orr_fingerprint_word(&position, order);
     orr_fingerprint_word(&position, orr_dry_run__content(search->session, search->refuter.apart));
     const unsigned answer = orr_answers_find(&search->session->victim_index->dry_runs, position);
@@ -76,10 +74,35 @@ enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *sear
     return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;
 }
 
+enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
+{
+    return look_up(search, search->refuter.apart->run->left, order);
+}
+
+/* Once with the victims themselves, and once with victims that are like them. */
+enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *search)
+{
+    const struct orr_apart *s = search->refuter.apart;
+    uint64_t lost = 0;
+    s->run->position_count = s->run->all_back_from = 0;
+    s->run->left = 0;
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        lost += s->victims[v]->loss->fingerprint;
+        s->run->left += s->victims[v]->key;
+    }
+    const enum orr_outcome known = look_up(search, lost, 0);
+    return known != ORR_OUTCOME_SOLVED ? known : look_up(search, s->run->left, 0);
+}
+
+/* What is rejected hangs on who does not come back: it is known of the beginning, and of positions
+ * from which on all do. */
 void orr_dry_run__note(const struct orr_victim_search *search, enum orr_outcome outcome)
 {
     const struct orr_dry_run *run = search->refuter.apart->run;
+    const bool alike = run->counted && outcome == ORR_OUTCOME_REJECTED;
     for (uint32_t i = 0; i < run->position_count; i++) {
-        orr_answers_note(&search->session->victim_index->dry_runs, run->positions[i], outcome);
+        if (i == 0 || i >= run->all_back_from || !alike) {
+            orr_answers_note(&search->session->victim_index->dry_runs, run->positions[i], outcome);
+        }
     }
 }

@@ -90,7 +90,7 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
             }
         }
         run->positions =
-            orr_arena_take(memory, session->job_count + (size_t)2, sizeof *run->positions);
+            orr_arena_take(memory, session->job_count + (size_t)3, sizeof *run->positions);
     }
     return run;
 }
@@ -244,9 +244,9 @@ static bool are_counted(const struct orr_session *session, const struct orr_apar
                   session->nodes[task->live.node].allocatable.v[ORR_SLOT_GPU] > 0;
     }
     for (uint32_t v = 0; counted && s->any_constrained && v < s->victim_count; v++) {
-        const struct orr_apart_victim *victim = &s->victims[v];
-        for (uint32_t i = 0; counted && victim->constrained && i < victim->due; i++) {
-            counted = asks_gpus_alone(session, victim->due_tasks[i]);
+        const struct orr_apart_victim *victim = s->victims[v];
+        for (uint32_t i = 0; counted && victim->constrained && i < victim->loss->due; i++) {
+            counted = asks_gpus_alone(session, victim->loss->due_tasks[i]);
         }
     }
     return counted;
@@ -317,9 +317,10 @@ static bool any_constrained_part(const struct orr_session *session, const struct
     const struct orr_dry_run *run = s->run;
     bool any = run->constrained && run->least_gpus == 0;
     for (uint32_t v = 0; !any && s->any_constrained && v < s->victim_count; v++) {
-        const struct orr_apart_victim *victim = &s->victims[v];
-        for (uint32_t i = 0; !any && victim->constrained && i < victim->due; i++) {
-            any = orr_ask_is_shared(orr_task_ask(session, &session->tasks[victim->due_tasks[i]]));
+        const struct orr_apart_victim *victim = s->victims[v];
+        for (uint32_t i = 0; !any && victim->constrained && i < victim->loss->due; i++) {
+            any = orr_ask_is_shared(
+                orr_task_ask(session, &session->tasks[victim->loss->due_tasks[i]]));
         }
     }
     return any;
