@@ -43,7 +43,6 @@ static void file_node(struct orr_gpu_counts *counts, uint32_t node, bool in)
         const uint32_t rank = counts->session->nodes[node].rank;
         counts->with_room[room][rank / 64] ^= bit_of(rank);
         counts->with_room_count[room] += in ? 1 : UINT32_MAX;
-        counts->places += counts->each > 0 ? (in ? 1 : -1) * (room / counts->each) : 0;
         const uint64_t content =
             orr_scatter(counts->by_node ? (uint64_t)(rank + 1) << 32 | (uint64_t)room << 16 |
                                               (uint16_t)counts->nodes[node].idle
@@ -94,9 +93,8 @@ void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task)
     }
 }
 
-void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each, bool by_node)
+void orr_gpu_counts_start(struct orr_gpu_counts *counts, bool by_node)
 {
-    counts->each = each;
     counts->by_node =
         by_node || (counts->at_once_count > 0 && counts->session->rules.node_availability);
     for (uint32_t i = 0; i < counts->open_count; i++) {
@@ -274,6 +272,5 @@ void orr_gpu_counts_close(struct orr_gpu_counts *counts)
         }
     }
     counts->open_count = counts->at_once_count = counts->move_count = 0;
-    counts->places = 0;
     counts->content = 0;
 }

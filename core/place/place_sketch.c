@@ -17,7 +17,6 @@
 
 struct step { /* of `saved`: a change of a node; the node's books from before it lie in front */
     size_t before;
-    uint64_t moved;
     uint32_t node, shared_count;
 };
 
@@ -57,10 +56,8 @@ static void save_node(struct orr_sketch *sketch, uint32_t index)
         sketch->capacity = orr_grow(sketch->capacity, sketch->count + bytes);
         sketch->saved = orr_realloc(sketch->saved, sketch->capacity, 1);
     }
-    const struct step step = {.before = sketch->count,
-                              .moved = sketch->moved,
-                              .node = index,
-                              .shared_count = node->shared_count};
+    const struct step step = {
+        .before = sketch->count, .node = index, .shared_count = node->shared_count};
     unsigned char *at = sketch->saved + sketch->count;
     copy_vector(at, node->idle.v, vector);
     copy_vector(at + vector, node->used.v, vector);
@@ -95,7 +92,6 @@ static void restore_books(struct orr_sketch *sketch, size_t count)
             memcpy(node->shared, at + 3 * vector, step.shared_count * sizeof *node->shared);
         }
         sketch->count = step.before;
-        sketch->moved = step.moved;
         sketch->last_ask = ORR_NONE;
         touch(sketch, step.node);
     }
@@ -126,7 +122,6 @@ void orr_sketch_start(struct orr_sketch *sketch, struct orr_session *session, co
     sketch->counts = NULL;
     sketch->next_gpu_group = session->next_gpu_group;
     sketch->count = 0;
-    sketch->moved = 0;
     sketch->touched_count = 0;
     sketch->run = ++session->place->sketch_runs;
     sketch->last_ask = ORR_NONE;
@@ -166,18 +161,11 @@ static void move(struct orr_sketch *sketch, const struct orr_stask *task, uint8_
     orr_session__book(session, task->live.node, ask, to, groups, task->live.group_count, 1);
 }
 
-/* What a task of the ask has on the node. */
-static uint64_t share_of(uint32_t node, uint32_t ask)
-{
-    return orr_scatter((uint64_t)(node + 1) << 32 | ask);
-}
-
 void orr_sketch_evict(struct orr_sketch *sketch, uint32_t index)
 {
     const struct orr_stask *task = &sketch->session->tasks[index];
     ORR_ASSERT(sketch->counts == NULL);
     move(sketch, task, task->live.status, ORR_TASK_RELEASING);
-    sketch->moved += share_of(task->live.node, task->ask);
 }
 
 /* False, as for most nodes: the ask does not fit there. True: it may fit. */
@@ -396,7 +384,6 @@ static bool place(struct orr_sketch *sketch, uint32_t index, bool evicted,
         save_node(sketch, node);
         orr_session__book(session, node, ask, ORR_TASK_PIPELINED, choice.groups, ask->devices, 1);
     }
-    sketch->moved -= share_of(node, task->ask);
     return true;
 }
 

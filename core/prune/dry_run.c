@@ -93,8 +93,8 @@ static bool place_preemptor(struct serving *serving)
     serving->placed =
         !orr_job_over_quota(search->session, search->job, &search->demand) &&
         !passes_limit(search, search->job, &search->demand) &&
-        orr_dry_run__place(search, search->view, search->refuter.apart->run->constrained,
-                           search->tasks.tasks, search->k);
+        orr_dry_run__place(search->refuter.apart, search->view,
+                           search->refuter.apart->run->constrained, search->tasks.tasks, search->k);
     if (serving->placed) {
         charge(search, search->job, &search->demand, 1);
         orr_dry_run__was_placed(search->refuter.apart->run);
@@ -107,7 +107,7 @@ static void serve_victim(const struct orr_victim_search *search, struct orr_apar
     const struct orr_apart *s = search->refuter.apart;
     const struct orr_apart_loss *loss = victim->loss;
     victim->back = !passes_limit(search, victim->job, &loss->demand) &&
-                   orr_dry_run__place(search, orr_jobview_whole(victim->job), victim->constrained,
+                   orr_dry_run__place(s, orr_jobview_whole(victim->job), victim->constrained,
                                       loss->due_tasks, loss->due);
     if (victim->back) {
         charge(search, victim->job, &loss->demand, 1);
@@ -141,8 +141,7 @@ static enum orr_outcome serve(struct serving *serving)
         } else {
             struct orr_apart_victim *victim = s->of_job[view.job];
             serve_victim(search, victim);
-            if ((all_must && (!victim->back || victim->loss->due < victim->lost)) ||
-                (victim->back && !serving->placed && orr_dry_run__is_hopeless(search, s->run))) {
+            if (all_must && (!victim->back || victim->loss->due < victim->lost)) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
         }
@@ -176,15 +175,14 @@ static void start_order(struct serving *serving, const struct orr_order_entry *s
                          s->is_victim, served, count);
 }
 
-/* On open nodes that have places enough. */
+/* On open nodes. */
 static enum orr_outcome serve_all(struct serving *serving)
 {
     struct orr_victim_search *search = serving->search;
-    const struct orr_session *session = search->session;
     struct orr_apart *s = search->refuter.apart;
     uint32_t count;
     const struct orr_order_entry *served = orr_apart__entries(search, serving->order, &count);
-    const bool noted = orr_dry_run__has_content(session, s);
+    const bool noted = orr_dry_run__has_content(s);
     const enum orr_outcome known =
         noted ? orr_dry_run__known_beginning(search) : ORR_OUTCOME_SOLVED;
     if (known != ORR_OUTCOME_SOLVED) {
@@ -213,11 +211,10 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
     if (!orr_dry_run__knows(s->run)) {
         return ORR_OUTCOME_SOLVED;
     }
-    orr_dry_run__count_places(search, s->run);
+    orr_dry_run__start_probe(search);
     if (orr_dry_run__open(search)) {
-        outcome =
-            orr_dry_run__is_hopeless(search, s->run) ? ORR_OUTCOME_NOT_PLACED : serve_all(&serving);
+        outcome = serve_all(&serving);
     }
-    orr_dry_run__close(search->session, s->run);
+    orr_dry_run__close(s->run);
     return outcome;
 }

@@ -21,15 +21,6 @@ struct orr_dry_run {
     uint32_t *roomy;       /* nodes with room before anything is tried */
     uint32_t roomy_count;
     uint64_t probe; /* the probe that goes on */
-    /* Of the preemptor's tasks the least GPUs of one, 0: some ask none, or parts; and how many such
-     * tasks the feasible nodes have room for. */
-    int32_t least_gpus;
-    int64_t places_before;
-    /* Of a scenario: the same of all open nodes; with a sketch by node too, after so many changes
-     * of nodes. Between scenarios as if nobody were a victim. */
-    int64_t places;
-    int32_t *places_on; /* kept with a sketch on books */
-    size_t seen_touched;
     /* dry_run_memo.c: */
     uint64_t base;       /* of a probe: fingerprint of all that is the same for its scenarios */
     uint64_t left;       /* fingerprint of who is left and of who did not come back */
@@ -62,20 +53,15 @@ static inline bool orr_dry_run__knows(const struct orr_dry_run *run)
 {
     return run->counts != NULL || run->by_sketch;
 }
-/* Of nodes that are feasible while nobody is a victim; once a probe. */
-void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_run *run);
 /* Opens the nodes of a scenario, which its victims left. False: it is not known what becomes of
  * some victim. To be closed in either case. */
 bool orr_dry_run__open(const struct orr_victim_search *search);
-void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *run);
+void orr_dry_run__close(struct orr_dry_run *run);
 /* Fingerprint of what the open nodes have left. False: it is not known. */
-bool orr_dry_run__has_content(const struct orr_session *session, const struct orr_apart *s);
+bool orr_dry_run__has_content(const struct orr_apart *s);
 uint64_t orr_dry_run__content(const struct orr_session *session, const struct orr_apart *s);
 /* Places all of the job's tasks or none. */
-bool orr_dry_run__place(const struct orr_victim_search *search, struct orr_jobview view,
-                        bool constrained, uint32_t *tasks, uint32_t count);
-/* The open nodes have too few places for the preemptor, and get no more as victims come back. */
-bool orr_dry_run__is_hopeless(const struct orr_victim_search *search,
-                              const struct orr_dry_run *run);
+bool orr_dry_run__place(const struct orr_apart *s, struct orr_jobview view, bool constrained,
+                        uint32_t *tasks, uint32_t count);
 
 #endif

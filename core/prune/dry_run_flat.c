@@ -153,7 +153,7 @@ static void open_scenario(struct orr_victim_search *search, const struct orr_vic
     evict(f, potential);
     evict(f, &search->recorded);
     choose(f, f->own);
-    orr_gpu_counts_start(r->counts, 0, false);
+    orr_gpu_counts_start(r->counts, false);
 }
 
 static void put_back(struct orr_flat *f, const struct orr_victims *victims)

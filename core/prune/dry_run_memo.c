@@ -21,10 +21,10 @@
  * (waiting_fingerprint.c) and on the order's fingerprint, unless the order is unclear (joborder.h);
  * where nobody was served yet, on the first two alone. Where GPUs are counted, nodes of equal room
  * are as good as each other; if some GPUs are idle, or a job has a constraint of topology, each
- * node counts (gpu_counts.c). On books each node counts that has room (sketch_content.c). With a
- * constraint so does what all nodes have, by which domains are put in order, and which domains all
- * open nodes are in. Rules, names, ages, asks, filters and the topology are the session's and do
- * not change.
+ * node counts (gpu_counts.c). With a constraint so does what all nodes have, by which domains are
+ * put in order, and which domains all open nodes are in. On books each node counts that has room
+ * (sketch_content.c), and with a constraint nothing is noted. Rules, names, ages, asks, filters and
+ * the topology are the session's and do not change.
  */
 #include "dry_run.h"
 #include "flat_int.h"
@@ -35,6 +35,10 @@ void orr_dry_run__start_probe(struct orr_victim_search *search)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
     uint64_t recorded = 0;
+    if (run->probe == search->refuter.probe) {
+        return;
+    }
+    run->probe = search->refuter.probe;
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         recorded += orr_apart__fingerprint_task(search, search->recorded.items[i].task);
     }

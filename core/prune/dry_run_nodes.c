@@ -7,9 +7,6 @@
  * left is a sum of them. Else, where parts of devices are asked or something else may be short, all
  * placing is sketched on books (place_sketch.c). Choices are the literal ones, on the nodes that a
  * simulation opens.
- *
- * Room only shrinks as victims come back. Once the open nodes have fewer places for tasks of as few
- * GPUs as the preemptor's smallest than it has tasks, it finds none, whatever comes.
  */
 #include "dry_run.h"
 
@@ -82,7 +79,6 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
     if (orr_dry_run__knows(run)) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);
         run->is_open = orr_arena_alloc(memory, session->node_count, sizeof *run->is_open);
-        run->places_on = orr_arena_take(memory, session->node_count, sizeof *run->places_on);
         run->roomy = orr_arena_take(memory, session->node_count, sizeof *run->roomy);
         for (uint32_t n = 0; n < session->node_count; n++) {
             if (session->victim_index->whole[n] > 0) {
@@ -93,66 +89,6 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
             orr_arena_take(memory, session->job_count + (size_t)3, sizeof *run->positions);
     }
     return run;
-}
-
-/* What a sketched node has room for, by its GPUs alone. */
-static int32_t places_of(const struct orr_dry_run *run, const struct orr_session *session,
-                         uint32_t node)
-{
-    const struct orr_snode *at = &session->nodes[node];
-    const int64_t gpus = (at->idle.v[ORR_SLOT_GPU] + at->releasing.v[ORR_SLOT_GPU]) / ORR_MGPU;
-    return gpus > 0 ? (int32_t)gpus / run->least_gpus : 0;
-}
-
-/* Of as many of the preemptor's tasks as are tried. */
-static int32_t find_least_gpus(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    int32_t least = INT32_MAX;
-    for (uint32_t i = 0; i < search->k; i++) {
-        const uint32_t task = search->tasks.tasks[i];
-        const bool parts = orr_ask_is_shared(orr_task_ask(session, &session->tasks[task]));
-        const int32_t gpus = parts ? 0 : orr_task_gpus(session, task);
-        least = gpus < least ? gpus : least;
-    }
-    return least;
-}
-
-/* Nodes that are not feasible have no room until their victims leave. */
-void orr_dry_run__count_places(struct orr_victim_search *search, struct orr_dry_run *run)
-{
-    const struct orr_session *session = search->session;
-    if (run->probe == search->refuter.probe) {
-        return;
-    }
-    run->probe = search->refuter.probe;
-    orr_dry_run__start_probe(search);
-    run->least_gpus = find_least_gpus(search);
-    run->places_before = 0;
-    for (uint32_t n = 0; n < session->node_count && run->least_gpus > 0; n++) {
-        run->places_on[n] = places_of(run, session, n);
-        run->places_before += search->feasible[n] ? run->places_on[n] : 0;
-    }
-}
-
-/* After victims left, or a job was sketched on books; on nodes that were touched since. */
-static void recount_places(const struct orr_session *session, struct orr_dry_run *run)
-{
-    const struct orr_sketch *sketch = run->sketch;
-    for (; run->least_gpus > 0 && run->seen_touched < sketch->touched_count; run->seen_touched++) {
-        const uint32_t n = sketch->touched[run->seen_touched];
-        if (orr_sketch_comes_again(sketch, run->seen_touched)) {
-            continue;
-        }
-        const int32_t now = places_of(run, session, n);
-        run->places += now - run->places_on[n];
-        run->places_on[n] = now;
-    }
-}
-
-bool orr_dry_run__is_hopeless(const struct orr_victim_search *search, const struct orr_dry_run *run)
-{
-    return run->least_gpus > 0 && run->places < (int64_t)search->k;
 }
 
 static void open_node(struct orr_dry_run *run, uint32_t node)
@@ -228,8 +164,6 @@ static bool open_sketch(const struct orr_victim_search *search)
             orr_sketch_evict(run->sketch, s->taken[i]);
         }
     }
-    run->seen_touched = 0;
-    recount_places(session, run);
     return known;
 }
 
@@ -264,7 +198,7 @@ static void open_counts(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < s->taken_count; i++) {
         orr_gpu_counts_evict(run->counts, s->taken[i]);
     }
-    orr_gpu_counts_start(run->counts, run->least_gpus, run->constrained || s->any_constrained);
+    orr_gpu_counts_start(run->counts, run->constrained || s->any_constrained);
 }
 
 /* Constrained jobs are sketched on the counts. */
@@ -284,21 +218,18 @@ bool orr_dry_run__open(const struct orr_victim_search *search)
     run->counted = are_counted(search->session, s);
     if (run->counted) {
         open_counts(search);
-        run->places = run->counts->places;
-        if ((run->constrained || s->any_constrained) && !orr_dry_run__is_hopeless(search, run)) {
+        if (run->constrained || s->any_constrained) {
             sketch_on_counts(search);
         }
         return true;
     }
-    run->places = run->places_before;
     return run->by_sketch && open_sketch(search);
 }
 
-void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *run)
+void orr_dry_run__close(struct orr_dry_run *run)
 {
     if (run->sketch != NULL) {
         orr_sketch_end(run->sketch);
-        recount_places(session, run);
         close_nodes(run, run->feasible_count);
     }
     if (run->counted) {
@@ -310,59 +241,33 @@ void orr_dry_run__close(const struct orr_session *session, struct orr_dry_run *r
 
 /* --- what open nodes have --- */
 
-/* Parts of devices are counted in domains of topologies by all devices of their nodes, also by
- * those that nobody can join. */
-static bool any_constrained_part(const struct orr_session *session, const struct orr_apart *s)
+bool orr_dry_run__has_content(const struct orr_apart *s)
 {
-    const struct orr_dry_run *run = s->run;
-    bool any = run->constrained && run->least_gpus == 0;
-    for (uint32_t v = 0; !any && s->any_constrained && v < s->victim_count; v++) {
-        const struct orr_apart_victim *victim = s->victims[v];
-        for (uint32_t i = 0; !any && victim->constrained && i < victim->loss->due; i++) {
-            any = orr_ask_is_shared(
-                orr_task_ask(session, &session->tasks[victim->loss->due_tasks[i]]));
-        }
-    }
-    return any;
-}
-
-bool orr_dry_run__has_content(const struct orr_session *session, const struct orr_apart *s)
-{
-    return s->run->counted || !any_constrained_part(session, s);
+    return s->run->counted || (!s->run->constrained && !s->any_constrained);
 }
 
 uint64_t orr_dry_run__content(const struct orr_session *session, const struct orr_apart *s)
 {
-    const struct orr_victim_index *all = session->victim_index;
     const struct orr_dry_run *run = s->run;
     const struct orr_node_list open = {.nodes = run->nodes, .count = run->open_count};
     uint64_t content = run->counted ? run->counts->content : orr_sketch_content(run->sketch, open);
     if (run->constrained || s->any_constrained) {
         orr_fingerprint_word(&content, run->open_domains);
-        orr_fingerprint_word(&content, run->counted ? 0 : run->sketch->moved);
-        orr_fingerprint_word(&content, run->counted ? all->gpu_content_fingerprint
-                                                    : all->content_fingerprint);
+        orr_fingerprint_word(&content, session->victim_index->gpu_content_fingerprint);
     }
     return content;
 }
 
 /* --- placing --- */
 
-bool orr_dry_run__place(const struct orr_victim_search *search, struct orr_jobview view,
-                        bool constrained, uint32_t *tasks, uint32_t count)
+bool orr_dry_run__place(const struct orr_apart *s, struct orr_jobview view, bool constrained,
+                        uint32_t *tasks, uint32_t count)
 {
-    const struct orr_apart *s = search->refuter.apart;
-    struct orr_dry_run *run = s->run;
-    const bool placed =
-        run->counted && !constrained
-            ? orr_gpu_counts_place(run->counts, tasks, count)
-            : orr_sketch_job(run->sketch, view,
-                             (struct orr_task_list){.tasks = tasks, .count = count}, s->is_lost,
-                             (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
-    if (run->counted) {
-        run->places = run->counts->places;
-    } else {
-        recount_places(search->session, run);
-    }
-    return placed;
+    const struct orr_dry_run *run = s->run;
+    return run->counted && !constrained
+               ? orr_gpu_counts_place(run->counts, tasks, count)
+               : orr_sketch_job(
+                     run->sketch, view, (struct orr_task_list){.tasks = tasks, .count = count},
+                     s->is_lost,
+                     (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
 }

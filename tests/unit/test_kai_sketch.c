@@ -224,7 +224,7 @@ static void sketch_on_counts(struct world *world, struct orr_sketch *sketch, str
             orr_gpu_counts_evict(counts, job->first_task + i);
         }
     }
-    orr_gpu_counts_start(counts, 0, true);
+    orr_gpu_counts_start(counts, true);
     orr_sketch_start_on_counts(sketch, &world->session, counts);
     try_jobs(world, sketch, results);
     orr_sketch_end(sketch);

@@ -66,7 +66,6 @@ struct orr_sketch {
     unsigned char *saved;          /* a node's books before each step */
     size_t count, capacity;
     uint32_t next_gpu_group;
-    uint64_t moved; /* fingerprint of what nodes have more or less than when it began */
     /* The last pod of whole GPUs: what it asked, its node, and `changes` once it was there. Nodes
      * may have been as good as the best that was there then, `like_points` and `like_free`. */
     uint32_t last_ask, last_node;
@@ -106,8 +105,8 @@ void orr_sketch_evict(struct orr_sketch *sketch, uint32_t task);
 bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct orr_task_list tasks,
                     const bool *evicted, struct orr_node_list nodes);
 /* Fingerprint of what these nodes have for tasks, of a sketch on books after its last eviction.
- * Until the sketch ends the list is the same, and tasks go to these nodes alone. Where domains are
- * put in order, by what their nodes have of everything, `moved` counts beside. */
+ * Until the sketch ends the list is the same, and tasks go to these nodes alone. The order of
+ * domains hangs on more: on what all their nodes have of everything. */
 uint64_t orr_sketch_content(struct orr_sketch *sketch, struct orr_node_list open);
 /* Returns how much was done so far. */
 size_t orr_sketch_checkpoint(const struct orr_sketch *sketch);

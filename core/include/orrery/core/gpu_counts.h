@@ -31,8 +31,6 @@ struct orr_gpu_counts {
     } * moves;              /* of all that were placed, to take them back */
     uint32_t move_count;
     uint64_t *among; /* a heap of keys of nodes, while tasks are placed among some */
-    int32_t each;    /* `places` is counted for tasks of so many GPUs; 0: it is not counted */
-    int64_t places;  /* tasks that all open nodes together have room for */
     /* Fingerprint of how many open nodes have how much room; `by_node` of the room and the idle
      * GPUs of each node. */
     uint64_t content;
@@ -46,9 +44,9 @@ struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
 void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node);
 /* Evicts the task, whose node is opened. */
 void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task);
-/* No more nodes are opened. Places are counted for tasks of so many GPUs each; 0: for none. With
- * `by_node`, or if GPUs of some nodes are idle, the fingerprint is of each node by itself. */
-void orr_gpu_counts_start(struct orr_gpu_counts *counts, int32_t each, bool by_node);
+/* No more nodes are opened. With `by_node`, or if GPUs of some nodes are idle, the fingerprint is
+ * of each node by itself. */
+void orr_gpu_counts_start(struct orr_gpu_counts *counts, bool by_node);
 /* Places all of the tasks, each where it would be pipelined among the open nodes, or none. The
  * caller places a task at most once until the counts are closed. */
 bool orr_gpu_counts_place(struct orr_gpu_counts *counts, const uint32_t *tasks, uint32_t count);
