@@ -229,23 +229,26 @@ bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims 
 /* Once for each number of tasks that the preemptor is tried with. */
 static void line_up(struct orr_victim_search *search, const struct orr_order *order)
 {
-    struct orr_apart *s = search->refuter.apart;
+    const struct orr_refuter *refuter = &search->refuter;
+    struct orr_apart *s = refuter->apart;
+    struct orr_order_entry own;
+    const uint32_t prepared = orr_order_prepare(order, &search->view, 1, &own);
+    ORR_ASSERT(prepared == 1); /* it was popped from an order */
     s->line_for = search->k;
-    s->line_count = orr_order_prepare(order, &search->view, 1, s->line);
-    ORR_ASSERT(s->line_count == 1); /* it was popped from an order */
-    for (uint32_t c = 0; c < search->candidate_count; c++) {
-        s->line[s->line_count++] =
-            (struct orr_order_entry){.view = search->candidates[c], .elastic_state = -1};
-    }
-    orr_order_sort(order, s->line, s->line_count);
-    const struct orr_order_entry *waiting = search->refuter.waiting;
-    for (uint32_t p = 0, w = 0; p < s->line_count; p++) {
-        while (w < search->refuter.waiting_count &&
-               orr_order_compare_built(search->session, &waiting[w], &s->line[p]) < 0) {
+    s->line_count = 0;
+    for (uint32_t m = 0, w = 0; m < refuter->mark_count; m++) {
+        const struct orr_order_entry *mark = &refuter->marks[m];
+        const bool is_own = mark->view.job == search->job;
+        if (mark->elastic_state != (is_own ? own.elastic_state : -1)) {
+            continue;
+        }
+        while (w < refuter->waiting_count &&
+               orr_order_compare_built(search->session, &refuter->waiting[w], mark) < 0) {
             w++;
         }
-        s->waits_before[p] = w;
-        s->place[s->line[p].view.job] = p;
+        s->waits_before[s->line_count] = w;
+        s->place[mark->view.job] = s->line_count;
+        s->line[s->line_count++] = is_own ? own : *mark;
     }
 }
 

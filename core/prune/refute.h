@@ -38,11 +38,14 @@ struct orr_refuter {    /* of a search; private to prune/ */
     bool domains_known;
     struct orr_place_sums *domains; /* domains.c; NULL: the preemptor need not stay in one */
     struct orr_apart *apart;        /* apart.h; NULL: nothing is known of such a world */
-    /* Outside flat worlds: of all that is the same for all scenarios but the nodes, a fingerprint
-     * (fingerprint.c; 0: not made); with it who waits and may count (waiting_fingerprint.c). */
+    /* Of all that is the same for all scenarios but the nodes, a fingerprint (fingerprint.c; 0: not
+     * made); with it who waits and may count (waiting_fingerprint.c). */
     uint64_t fingerprint;
     const struct orr_order_entry *waiting;
     uint32_t waiting_count;
+    /* The candidates and the preemptor in the order of building, in each state of their gangs. */
+    const struct orr_order_entry *marks;
+    uint32_t mark_count;
     uint64_t world; /* of all that the search reads; 0: not known */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */

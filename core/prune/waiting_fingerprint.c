@@ -29,23 +29,24 @@ static bool has_one_place(const struct orr_session *session, uint32_t index)
 }
 
 /* The places of the preemptor and of the candidates, in the order of building. */
-static struct orr_order_entry *list_marks(struct orr_victim_search *search, uint32_t *count)
+static void list_marks(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_order_entry *marks =
         orr_arena_take(&search->memory, 3 * ((size_t)search->candidate_count + 1), sizeof *marks);
-    *count = 0;
+    uint32_t count = 0;
     for (uint32_t c = 0; c <= search->candidate_count; c++) {
         const bool own = c == search->candidate_count;
         const uint32_t job = own ? search->job : search->candidates[c].job;
         const int last = !own && has_one_place(session, job) ? -1 : 1;
         for (int state = -1; state <= last; state++) {
-            marks[(*count)++] =
+            marks[count++] =
                 (struct orr_order_entry){.view = orr_jobview_whole(job), .elastic_state = state};
         }
     }
-    orr_order_sort(orr_victim_index_order(search->session), marks, *count);
-    return marks;
+    orr_order_sort(orr_victim_index_order(search->session), marks, count);
+    search->refuter.marks = marks;
+    search->refuter.mark_count = count;
 }
 
 #define LEVELS 8
@@ -69,7 +70,7 @@ static uint32_t count_levels(const struct orr_session *session, uint32_t queue)
 
 static void forget_levels(struct row *row, uint32_t from)
 {
-    for (uint32_t level = from; level < LEVELS; level++) {
+    for (uint32_t level = from; level < row->levels && level < LEVELS; level++) {
         row->best_with[level] = NULL;
     }
 }
@@ -124,9 +125,10 @@ static bool hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    uint32_t mark_count;
     orr_victim__list_waiting(search);
-    const struct orr_order_entry *marks = list_marks(search, &mark_count);
+    list_marks(search);
+    const struct orr_order_entry *marks = search->refuter.marks;
+    const uint32_t mark_count = search->refuter.mark_count;
     struct row row = {.queue = ORR_NONE};
     uint64_t fingerprint = 0;
     struct orr_order_entry *kept =
