@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "aggregate": a dry run (dry_run_flat.c) on less, how many nodes have how much room, leaves
+/* Pruner "aggregate": a dry run (dry_run.c) on less, how many nodes have how much room, leaves
  * the preemptor none. It serves when nothing is idle anywhere, so that nodes with equal room are as
  * good as each other, and says for sure when the preemptor finds no place. Where something is idle
  * it knows victims that leave nothing wherever they go. Everything else is left to the dry run.

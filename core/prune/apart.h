@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* apart.h - the victims of a scenario one by one, outside flat worlds. */
+/* apart.h - the victims of a scenario one by one. */
 #ifndef ORR_PRUNE_APART_H
 #define ORR_PRUNE_APART_H
 

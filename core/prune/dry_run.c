@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "dry-run" outside flat worlds: served in fair order on books or counts of nodes, the
+/* Pruner "dry-run": served in fair order on books or counts of nodes, the
  * preemptor finds no place; or, in consolidation, one of the victims does not; or reclaim's
  * validator refuses what those lose that find none.
  *

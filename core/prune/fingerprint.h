@@ -37,9 +37,9 @@ void orr_fingerprint__totals(uint64_t *fingerprint, const struct orr_session *se
 void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session *session,
                                  uint32_t index);
 
-/* Outside flat worlds, before anything is evicted. waiting_fingerprint.c: who waits, as far as it
- * counts for what a search pops; these are listed in the refuter. Of the search: and the preemptor,
- * and how queues stand. */
+/* Before anything is evicted. waiting_fingerprint.c: who waits, as far as it counts for what a
+ * search pops; these are listed in the refuter. Of the search: and the preemptor, and how queues
+ * stand. */
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
 uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search);
 

@@ -318,48 +318,59 @@ bool orr_flat__demands(struct orr_victim_search *search, const struct orr_conten
 
 /* --- contenders in line --- */
 
+static struct orr_order_entry entry_of(const struct orr_contender *contender)
+{
+    return (struct orr_order_entry){.view.job = contender->job,
+                                    .elastic_state = contender->elastic_state};
+}
+
 bool orr_flat__is_before(const struct orr_session *session, const struct orr_contender *a,
                          const struct orr_contender *b)
 {
-    const struct orr_order_entry one = {.view.job = a->job, .elastic_state = a->elastic_state};
-    const struct orr_order_entry other = {.view.job = b->job, .elastic_state = b->elastic_state};
+    const struct orr_order_entry one = entry_of(a), other = entry_of(b);
     return orr_order_compare_jobs(session, &one, &other) < 0;
 }
 
-static int by_leaf(const void *a, const void *b, void *context)
+static int by_building(const void *a, const void *b, void *session)
 {
-    const struct orr_contender *l = a;
-    const struct orr_contender *r = b;
-    if (l->leaf != r->leaf) {
-        return l->leaf < r->leaf ? -1 : 1;
-    }
-    return orr_flat__is_before(context, r, l) - orr_flat__is_before(context, l, r);
+    const struct orr_order_entry one = entry_of(a), other = entry_of(b);
+    return orr_order_compare_built(session, &one, &other);
 }
 
+/* In the order of building: queue by queue, as reclaim's victims come. */
 static void list_contenders(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
-    const struct orr_session *session = search->session;
+    struct orr_session *session = search->session;
+    const bool by_queue = search->action == ORR_ACTION_RECLAIM;
+    bool own_listed = false;
     f->contenders =
         orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *f->contenders);
-    f->contenders[f->contender_count++] = *f->own;
-    for (uint32_t r = 0, leaf = f->own->leaf; r < f->row_count; r++) {
+    for (uint32_t r = 0, leaf = 0; r < f->row_count; r++) {
         const struct orr_contender_row *row = f->rows[r];
+        if (!own_listed && by_building(f->own, row->contenders, session) < 0) {
+            f->contenders[f->contender_count++] = *f->own;
+            own_listed = true;
+        }
         struct orr_contender *victims = &f->contenders[f->contender_count];
         memcpy(victims, row->contenders, row->count * sizeof *victims);
         f->contender_count += row->count;
         for (uint32_t s = 0; s < row->count; s++) {
-            const uint32_t queue = session->jobs[victims[s].job].queue;
-            leaf = f->leaves[leaf].queue == queue ? leaf : leaf_of(f, search, queue);
+            leaf =
+                s > 0 && by_queue ? leaf : leaf_of(f, search, session->jobs[victims[s].job].queue);
             victims[s].leaf = leaf;
         }
     }
-    if (search->action != ORR_ACTION_RECLAIM) { /* whose victims come queue by queue, in order */
-        orr_sort(f->contenders, f->contender_count, sizeof *f->contenders, by_leaf, session);
+    if (!own_listed) {
+        f->contenders[f->contender_count++] = *f->own;
+    }
+    if (!by_queue) {
+        orr_sort(f->contenders, f->contender_count, sizeof *f->contenders, by_building, session);
     }
 }
 
-bool orr_flat__line_up(struct orr_victim_search *search)
+/* Lists the contenders in line, and who waits between them. False: too many distinct demands. */
+static bool line_up(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
     bool few = true;
@@ -379,6 +390,64 @@ bool orr_flat__line_up(struct orr_victim_search *search)
     }
     f->own = &f->contenders[f->contender_of_job[search->job]];
     return few;
+}
+
+/* The possible victims in their order, as they stand in line: the last of a leaf is its first
+ * victim. */
+static void prepare_order(struct orr_victim_search *search)
+{
+    const struct orr_flat *f = search->refuter.flat;
+    search->prepared = orr_arena_take(f->arena, f->contender_count, sizeof *search->prepared);
+    search->prepared_count = 0;
+    for (uint32_t p = f->contender_count; p-- > 0;) {
+        const struct orr_contender *contender = &f->contenders[p];
+        if (contender == f->own) {
+            continue;
+        }
+        struct orr_order_entry *entry = &search->prepared[search->prepared_count++];
+        *entry = (struct orr_order_entry){.view = orr_jobview_whole(contender->job)};
+        /* Of a job that only waits for its place KAI's order of victims counts nothing. */
+        if (!contender->pipelined) {
+            entry->demand = contender->demand;
+        }
+    }
+}
+
+/* Once a search. False: too many distinct demands. */
+static bool open_line(struct orr_victim_search *search)
+{
+    struct orr_flat *f = search->refuter.flat;
+    if (f->contenders != NULL) {
+        return true;
+    }
+    if (!line_up(search)) {
+        return false;
+    }
+    f->aggregate = orr_flat__make_aggregate(search);
+    orr_flat__make_windows(search);
+    prepare_order(search);
+    return true;
+}
+
+void orr_flat__start_probe(struct orr_victim_search *search)
+{
+    struct orr_flat *f = search->refuter.flat;
+    bool few = open_line(search);
+    f->own->tasks = search->k;
+    f->own->unlike =
+        orr_flat__contender(search->session, search->job, f->own->first_task, search->k).unlike;
+    f->own->demand = search->demand;
+    few = few && orr_flat__compare_leaves(search);
+    if (few) {
+        f->over_quota = orr_job_over_quota(search->session, search->job, &search->demand);
+        orr_flat__start_aggregate(search);
+        orr_flat__empty_windows(search);
+    } else { /* the search goes on as outside flat worlds */
+        search->refuter.flat = NULL;
+        search->prepared = NULL;
+        search->refuter.world = 0; /* which was read as a flat one */
+        orr_victim__find_candidates(search);
+    }
 }
 
 /* --- rank of a block --- */

@@ -52,13 +52,6 @@ struct orr_leaf { /* a queue with contenders */
     bool limited;
     bool served_first; /* whoever of it are victims, they are served before the preemptor */
     uint32_t first;    /* of its contenders */
-    /* of one dry run */
-    uint32_t left; /* contenders that are chosen and not served yet */
-    uint32_t at;   /* the next one of these */
-    int64_t held[ORR_SHARE_KINDS];
-    uint64_t waiting; /* demands of the jobs that wait in the block */
-    bool ranked;
-    struct orr_queue_rank worst; /* of the block; if ranked */
 };
 
 struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nodes, gangs apart */
@@ -113,7 +106,6 @@ struct orr_flat {
     uint32_t *absent;                     /* jobs of the backlog that do not wait */
     uint32_t absent_count;
     bool over_quota; /* the preemptor can get nothing */
-    struct orr_flat_run *dry_run;
     struct orr_aggregate *aggregate;
     struct orr_windows *windows; /* NULL until the first probe */
 };
@@ -201,15 +193,14 @@ bool orr_flat__is_before(const struct orr_session *session, const struct orr_con
 /* What there is to know of the row's contenders. */
 void orr_flat__sum_up(struct orr_contender_row *row);
 
-/* --- flat.c, dry_run_flat.c --- */
+/* --- flat.c --- */
 
 /* Finds out whether the world is flat, with a view of the preemptor's first task. */
 void orr_victim__open_flat(struct orr_victim_search *search);
+/* In a flat world. It may turn out not to be one that can be known. */
 void orr_flat__start_probe(struct orr_victim_search *search);
 /* served_first.c: no scenario of the search can work. */
 bool orr_flat__refute_search(struct orr_victim_search *search);
-/* False: this scenario would not be solved. */
-bool orr_victim__may_work(struct orr_victim_search *search, const struct orr_victims *potential);
 /* aggregate.c: the scenario of the potential victims on the bearing nodes [from, to). False: it
  * would not be solved. Quicker than to list its victims. `nth`: of the windows of a state, counted
  * from 0, if they grow as those of multi-node gangs do; else ORR_NONE. */
@@ -220,8 +211,6 @@ bool orr_flat__rules_allow(const struct orr_session *session);
 /* Its tasks ask whole GPUs and nothing else of a node. */
 bool orr_flat__is_preemptor(const struct orr_victim_search *search);
 
-/* Lists the contenders in line, and who waits between them. False: too many distinct demands. */
-bool orr_flat__line_up(struct orr_victim_search *search);
 /* How many of the lane, counted from its first, are served before the contender; at least `from`.
  */
 uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t lane,

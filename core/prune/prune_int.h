@@ -56,8 +56,8 @@ bool orr_victim__cannot_regain(const struct orr_victim_search *search, uint32_t 
 bool orr_victim__loses_too_much(const struct orr_victim_search *search,
                                 const struct orr_victims *potential);
 
-/* How a scenario would end outside flat worlds, whose victims were taken apart (apart.h).
- * SOLVED: it has to be simulated. */
+/* How a scenario would end whose victims were taken apart (apart.h). SOLVED: it has to be
+ * simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
                                      const struct orr_victims *potential);
 

@@ -180,7 +180,7 @@ static bool may_be_rejected_at_once(const struct orr_victim_search *search)
            search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED;
 }
 
-/* How the scenario would end outside flat worlds; SOLVED: it may succeed. */
+/* How the scenario would end; SOLVED: it may succeed. */
 static enum orr_outcome serve_apart(struct orr_victim_search *search,
                                     const struct orr_victims *potential)
 {
@@ -205,11 +205,7 @@ bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_vic
          LACKS(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, potential)))) {
         return true;
     }
-    if (search->refuter.flat == NULL) {
-        return REFUTES(search, ORR_PRUNER_DRY_RUN, serve_apart(search, potential));
-    }
-    return orr_prune__is_on(search, ORR_PRUNER_DRY_RUN) &&
-           orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, !orr_victim__may_work(search, potential));
+    return REFUTES(search, ORR_PRUNER_DRY_RUN, serve_apart(search, potential));
 }
 
 /* --- what happened --- */

@@ -18,6 +18,10 @@
  * it has one place in the order of jobs; others have one for each state of their gang, as they may
  * lose more or less, and so has the preemptor, as it is tried with more or fewer tasks. A job that
  * waits in part is not in the list where it is a victim: nobody is left out behind it.
+ *
+ * In a flat world all that are popped and matter are in sibling queues, and which of these is
+ * popped next hangs on their own heads alone. So whoever waits in another queue, or behind the last
+ * mark of one, is left out.
  */
 #include "flat_int.h"
 
@@ -34,17 +38,22 @@ static void list_marks(struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     struct orr_order_entry *marks =
         orr_arena_take(&search->memory, 3 * ((size_t)search->candidate_count + 1), sizeof *marks);
+    const struct orr_flat *flat = search->refuter.flat;
     uint32_t count = 0;
     for (uint32_t c = 0; c <= search->candidate_count; c++) {
-        const bool own = c == search->candidate_count;
-        const uint32_t job = own ? search->job : search->candidates[c].job;
-        const int last = !own && has_one_place(session, job) ? -1 : 1;
+        const uint32_t job = flat != NULL                   ? flat->contenders[c].job
+                             : c == search->candidate_count ? search->job
+                                                            : search->candidates[c].job;
+        const bool own = job == search->job;
+        const int last = !own && (flat != NULL || has_one_place(session, job)) ? -1 : 1;
         for (int state = -1; state <= last; state++) {
             marks[count++] =
                 (struct orr_order_entry){.view = orr_jobview_whole(job), .elastic_state = state};
         }
     }
-    orr_order_sort(orr_victim_index_order(search->session), marks, count);
+    if (flat == NULL || search->action != ORR_ACTION_RECLAIM) { /* else they are in order */
+        orr_order_sort(orr_victim_index_order(search->session), marks, count);
+    }
     search->refuter.marks = marks;
     search->refuter.mark_count = count;
 }
@@ -141,6 +150,10 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
                              orr_order_compare_built(session, &marks[m], &search->waiting[w]) < 0);
         const struct orr_order_entry *next = marked ? &marks[m++] : &search->waiting[w++];
         const uint32_t queue = session->jobs[next->view.job].queue;
+        if (!marked && search->refuter.flat != NULL &&
+            (m == mark_count || session->jobs[marks[m].view.job].queue != queue)) {
+            continue;
+        }
         if (queue != row.queue) {
             row = (struct row){.queue = queue, .levels = count_levels(session, queue)};
             orr_fingerprint_word(&fingerprint, queue);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <orrery/core/backlog.h>
 #include <orrery/core/defects.h>
 
 /* --- leveled queues --- */
@@ -127,7 +128,10 @@ void orr_victim__list_queues(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     search->queues = orr_arena_take(&search->memory, session->queue_count, sizeof *search->queues);
-    for (uint32_t q = 0; q < session->queue_count; q++) {
+    const bool sorted =
+        session->backlog != NULL && session->backlog->queue_count == session->queue_count;
+    for (uint32_t i = 0; i < session->queue_count; i++) {
+        const uint32_t q = sorted ? session->backlog->by_age[i] : i;
         if (orr_victim__has_candidates(search, q)) {
             search->queues[search->queue_count++] = q;
         }
