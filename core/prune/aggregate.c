@@ -18,19 +18,8 @@ static bool same_run(const struct orr_flat *f, uint32_t place)
 {
     const struct orr_contender *a = &f->contenders[place - 1];
     const struct orr_contender *b = &f->contenders[place];
-    return f->between[place] == 0 && a->leaf == b->leaf && a != f->own && b != f->own &&
-           a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus;
-}
-
-/* The most GPUs that one of the demands asks. */
-static uint32_t most_gpus(const struct orr_flat *f, uint64_t demands)
-{
-    int64_t most = 0;
-    for (; demands != 0; demands &= demands - 1) {
-        const int64_t one = f->demands[__builtin_ctzll(demands)].v[ORR_SHARE_GPU];
-        most = one > most ? one : most;
-    }
-    return (uint32_t)(most / ORR_MGPU);
+    return f->between[place].v[ORR_SHARE_GPU] == 0 && a->leaf == b->leaf && a != f->own &&
+           b != f->own && a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus;
 }
 
 /* That begins at a place in line. */
@@ -41,7 +30,7 @@ static struct run make_run(const struct orr_flat *f, uint32_t place)
         .contender = place, .leaf = contender->leaf, .tasks = contender->tasks, .gpus = 1};
     if (contender != f->own) {
         run.gpus = contender->gpus * contender->tasks;
-        run.waiting = most_gpus(f, f->between[place]);
+        run.waiting = (uint32_t)(f->between[place].v[ORR_SHARE_GPU] / ORR_MGPU);
         run.light = contender->gpus == 1 || (int32_t)contender->gpus == f->index->largest_node;
     }
     return run;

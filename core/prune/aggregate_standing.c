@@ -77,14 +77,13 @@ static bool asks_whole_gpus(const struct orr_demand *demand)
 static bool gpus_tell(const struct orr_victim_search *search, uint32_t leaf, int64_t *stays,
                       uint32_t *asked)
 {
-    static const struct orr_demand nothing;
     const struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     const uint32_t queue = f->leaves[leaf].queue;
     const int64_t *held = session->queues[queue].allocated;
     double parts[ORR_SHARE_KINDS];
-    uint64_t waiting = 0;
-    bool tell = passes_nothing(session, queue, held, &nothing);
+    struct orr_demand waiting = {0};
+    bool tell = true;
     weigh(session, queue, parts);
     memcpy(stays, held, ORR_SHARE_KINDS * sizeof *stays);
     for (uint32_t p = f->leaves[leaf].first;
@@ -95,15 +94,12 @@ static bool gpus_tell(const struct orr_victim_search *search, uint32_t leaf, int
             stays[kind] -= demand->v[kind];
         }
         *asked = gpus_of(demand->v) > *asked ? gpus_of(demand->v) : *asked;
-        waiting |= f->between[p];
+        tell = tell && asks_whole_gpus(&f->between[p]);
+        orr_flat__raise(&waiting, &f->between[p]);
     }
-    for (; waiting != 0; waiting &= waiting - 1) {
-        const struct orr_demand *demand = &f->demands[__builtin_ctzll(waiting)];
-        tell = tell && asks_whole_gpus(demand) && are_mostly_gpus(demand->v, parts) &&
-               passes_nothing(session, queue, held, demand);
-        *asked = gpus_of(demand->v) > *asked ? gpus_of(demand->v) : *asked;
-    }
-    return tell && are_mostly_gpus(stays, parts);
+    *asked = gpus_of(waiting.v) > *asked ? gpus_of(waiting.v) : *asked;
+    return tell && are_mostly_gpus(waiting.v, parts) && are_mostly_gpus(stays, parts) &&
+           passes_nothing(session, queue, held, &waiting);
 }
 
 /* --- how leaves stand --- */

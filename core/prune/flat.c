@@ -7,7 +7,8 @@
  *
  * Pops of jobs that are neither victims nor the preemptor change nothing but the head of their
  * queue. So a leaf's jobs up to its next contender are one block, served when the worst of them is
- * the first among the leaves; of waiting jobs only their distinct demands matter.
+ * the first among the leaves. How the leaf stands only gets worse with what a job asks: the worst
+ * of those that wait stands no worse than if one job asked the most of each resource that any does.
  */
 #include "flat_int.h"
 
@@ -198,7 +199,6 @@ void orr_victim__open_flat(struct orr_victim_search *search)
     f->arena = &search->memory;
     f->index = all;
     f->leaves = orr_arena_take(f->arena, search->queue_count + (size_t)1, sizeof *f->leaves);
-    f->demands = orr_arena_take(f->arena, ORR_FLAT_DEMANDS, sizeof *f->demands);
     f->rows = orr_arena_take(f->arena, search->queue_count, sizeof *f->rows);
     f->own = orr_arena_take(f->arena, 1, sizeof *f->own);
     *f->own = orr_flat__contender(session, search->job, search->tasks.tasks[0], 1);
@@ -275,28 +275,21 @@ static uint32_t count_absent(const struct orr_victim_search *search, uint32_t in
     return count;
 }
 
-/* False: there are more distinct demands than can be told apart. */
-static bool add_demand(struct orr_flat *f, const struct orr_demand *demand, uint64_t *set)
+void orr_flat__raise(struct orr_demand *most, const struct orr_demand *demand)
 {
-    uint32_t d = 0;
-    while (d < f->demand_count && !(orr_demand_at_most(&f->demands[d], demand) &&
-                                    orr_demand_at_most(demand, &f->demands[d]))) {
-        d++;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        most->v[kind] = demand->v[kind] > most->v[kind] ? demand->v[kind] : most->v[kind];
     }
-    if (d == ORR_FLAT_DEMANDS) {
-        return false;
+    if (demand->gpus_by_memory > most->gpus_by_memory) {
+        most->gpus_by_memory = demand->gpus_by_memory;
     }
-    if (d == f->demand_count) {
-        f->demands[f->demand_count++] = *demand;
-    }
-    *set |= UINT64_C(1) << d;
-    return true;
+    most->gpus = demand->gpus > most->gpus ? demand->gpus : most->gpus;
 }
 
-bool orr_flat__demands(struct orr_victim_search *search, const struct orr_contender *contenders,
-                       uint32_t count, uint64_t *sets)
+void orr_flat__find_waiting(const struct orr_victim_search *search,
+                            const struct orr_contender *contenders, uint32_t count,
+                            struct orr_demand *most)
 {
-    struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     const struct orr_backlog *backlog = session->backlog;
     const struct orr_backlog_leaf *leaf = &backlog->leaves[session->jobs[contenders->job].queue];
@@ -306,14 +299,12 @@ bool orr_flat__demands(struct orr_victim_search *search, const struct orr_conten
         for (uint32_t c = 0; c < count && from < lane->end - lane->first; c++) {
             const uint32_t to =
                 orr_flat__count_before(session, leaf->lanes[i], &contenders[c], from);
-            if (to - from > count_absent(search, leaf->lanes[i], from, to) &&
-                !add_demand(f, &backlog->classes[lane->of_class].demand, &sets[c])) {
-                return false;
+            if (to - from > count_absent(search, leaf->lanes[i], from, to)) {
+                orr_flat__raise(&most[c], &backlog->classes[lane->of_class].demand);
             }
             from = to;
         }
     }
-    return true;
 }
 
 /* --- contenders in line --- */
@@ -369,11 +360,9 @@ static void list_contenders(struct orr_victim_search *search)
     }
 }
 
-/* Lists the contenders in line, and who waits between them. False: too many distinct demands. */
-static bool line_up(struct orr_victim_search *search)
+static void line_up(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
-    bool few = true;
     list_contenders(search);
     f->contender_of_job =
         orr_arena_take(f->arena, search->session->job_count, sizeof *f->contender_of_job);
@@ -383,13 +372,12 @@ static bool line_up(struct orr_victim_search *search)
         f->contender_of_job[contender->job] = c;
         if (c + 1 == f->contender_count || contender[1].leaf != contender->leaf) {
             f->leaves[contender->leaf].first = first;
-            few = few && orr_flat__demands(search, &f->contenders[first], c + 1 - first,
-                                           &f->between[first]);
+            orr_flat__find_waiting(search, &f->contenders[first], c + 1 - first,
+                                   &f->between[first]);
             first = c + 1;
         }
     }
     f->own = &f->contenders[f->contender_of_job[search->job]];
-    return few;
 }
 
 /* The possible victims in their order, as they stand in line: the last of a leaf is its first
@@ -413,65 +401,21 @@ static void prepare_order(struct orr_victim_search *search)
     }
 }
 
-/* Once a search. False: too many distinct demands. */
-static bool open_line(struct orr_victim_search *search)
-{
-    struct orr_flat *f = search->refuter.flat;
-    if (f->contenders != NULL) {
-        return true;
-    }
-    if (!line_up(search)) {
-        return false;
-    }
-    f->aggregate = orr_flat__make_aggregate(search);
-    orr_flat__make_windows(search);
-    prepare_order(search);
-    return true;
-}
-
 void orr_flat__start_probe(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
-    bool few = open_line(search);
+    if (f->contenders == NULL) {
+        line_up(search);
+        prepare_order(search);
+        f->aggregate = orr_flat__make_aggregate(search);
+        orr_flat__make_windows(search);
+    }
     f->own->tasks = search->k;
     f->own->unlike =
         orr_flat__contender(search->session, search->job, f->own->first_task, search->k).unlike;
     f->own->demand = search->demand;
-    few = few && orr_flat__compare_leaves(search);
-    if (few) {
-        f->over_quota = orr_job_over_quota(search->session, search->job, &search->demand);
-        orr_flat__start_aggregate(search);
-        orr_flat__empty_windows(search);
-    } else { /* the search goes on as outside flat worlds */
-        search->refuter.flat = NULL;
-        search->prepared = NULL;
-        search->refuter.world = 0; /* which was read as a flat one */
-        orr_victim__find_candidates(search);
-    }
-}
-
-/* --- rank of a block --- */
-
-static void stand(const struct orr_session *session, uint32_t queue, const int64_t *held,
-                  const struct orr_demand *job, struct orr_queue_rank *out)
-{
-    const struct orr_queue_claim who = {.queue = queue, .allocated = held, .job = job};
-    orr_queue_rank_of(session, &who, out);
-}
-
-/* A rank only gets worse with what a job asks: of demands that are no more than the job's nothing
- * need be worked out. */
-void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
-                     const struct orr_demand *job, uint64_t waiting, struct orr_queue_rank *worst)
-{
-    const struct orr_demand *demands = search->refuter.flat->demands;
-    stand(search->session, queue, held, job, worst);
-    for (; waiting != 0; waiting &= waiting - 1) {
-        const struct orr_demand *one = &demands[__builtin_ctzll(waiting)];
-        if (!orr_demand_at_most(one, job)) {
-            struct orr_queue_rank other;
-            stand(search->session, queue, held, one, &other);
-            *worst = orr_queue_compare_amounts(worst, &other) < 0 ? other : *worst;
-        }
-    }
+    f->over_quota = orr_job_over_quota(search->session, search->job, &search->demand);
+    orr_flat__compare_leaves(search);
+    orr_flat__start_aggregate(search);
+    orr_flat__empty_windows(search);
 }

@@ -12,8 +12,6 @@
 #include "histogram.h"
 #include "prune_int.h"
 
-#define ORR_FLAT_DEMANDS 64 /* distinct ones of waiting jobs */
-
 struct orr_contender { /* a possible victim, or the preemptor */
     uint32_t job, leaf;
     uint32_t gpus; /* of each task; of the first if they are unlike */
@@ -94,14 +92,13 @@ struct orr_flat {
     struct orr_contender *contenders;
     uint32_t contender_count;
     uint32_t *contender_of_job; /* by job that is one */
-    uint64_t *between;          /* by contender: demands of jobs waiting just before it */
+    /* By contender: the most of each resource that a job asks which waits just before it. */
+    struct orr_demand *between;
     struct orr_leaf *leaves;
     uint32_t leaf_count;
     uint32_t
         compared_for; /* so many of the preemptor's tasks: what is known of leaves going first */
     struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
-    struct orr_demand *demands;           /* ORR_FLAT_DEMANDS at most */
-    uint32_t demand_count;
     const struct orr_victim_index *index; /* what nodes have free, before anything is tried */
     uint32_t *absent;                     /* jobs of the backlog that do not wait */
     uint32_t absent_count;
@@ -197,7 +194,6 @@ void orr_flat__sum_up(struct orr_contender_row *row);
 
 /* Finds out whether the world is flat, with a view of the preemptor's first task. */
 void orr_victim__open_flat(struct orr_victim_search *search);
-/* In a flat world. It may turn out not to be one that can be known. */
 void orr_flat__start_probe(struct orr_victim_search *search);
 /* served_first.c: no scenario of the search can work. */
 bool orr_flat__refute_search(struct orr_victim_search *search);
@@ -215,19 +211,21 @@ bool orr_flat__is_preemptor(const struct orr_victim_search *search);
  */
 uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t lane,
                                 const struct orr_contender *contender, uint32_t from);
-/* Of each of the contenders, of one queue and the best first, the demands of the jobs that wait in
- * the queue and are served before it, but after the contender before it, are added to its set.
- * False: too many distinct ones. */
-bool orr_flat__demands(struct orr_victim_search *search, const struct orr_contender *contenders,
-                       uint32_t count, uint64_t *sets);
+/* Each amount becomes no less than the demand's. */
+void orr_flat__raise(struct orr_demand *most, const struct orr_demand *demand);
+/* Of each of the contenders, of one queue and the best first: the most of each resource that a job
+ * asks which waits in the queue and is served before it, but after the contender before it. */
+void orr_flat__find_waiting(const struct orr_victim_search *search,
+                            const struct orr_contender *contenders, uint32_t count,
+                            struct orr_demand *most);
 /* GPUs that a task of the contender asks, counted from its first. */
 uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
                         uint32_t task);
 void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender);
 /* Victims of these sizes, all served before the preemptor, leave it nothing. */
 bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes);
-/* Finds out which leaves go first. False: too many distinct demands. */
-bool orr_flat__compare_leaves(struct orr_victim_search *search);
+/* Finds out which leaves go first. */
+void orr_flat__compare_leaves(struct orr_victim_search *search);
 /* aggregate_windows.c: made with the line, emptied as a probe starts. A task joined the potential
  * victims. */
 void orr_flat__make_windows(struct orr_victim_search *search);
@@ -243,8 +241,5 @@ void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to
 void orr_flat__put_back(const struct orr_victim_search *search, struct orr_taken *taken);
 struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search);
 void orr_flat__start_aggregate(struct orr_victim_search *search);
-/* The worst of a job and of the waiting ones before it. */
-void orr_flat__block(const struct orr_victim_search *search, uint32_t queue, const int64_t *held,
-                     const struct orr_demand *job, uint64_t waiting, struct orr_queue_rank *worst);
 
 #endif

@@ -33,18 +33,25 @@ void orr_flat__sum_up(struct orr_contender_row *row)
     }
 }
 
+static void find_rank(const struct orr_session *session, uint32_t queue, const int64_t *held,
+                      const struct orr_demand *job, struct orr_queue_rank *rank)
+{
+    const struct orr_queue_claim claim = {.queue = queue, .allocated = held, .job = job};
+    orr_queue_rank_of(session, &claim, rank);
+}
+
 /* Whichever of the row's jobs are victims: all are served before the preemptor. Each victim that
  * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
  * before it finds at least one victim not yet placed again. */
-static bool all_served_first(struct orr_victim_search *search, const struct orr_contender_row *row,
-                             uint32_t queue, const struct orr_queue_rank *preemptor)
+static bool all_served_first(const struct orr_victim_search *search,
+                             const struct orr_contender_row *row, uint32_t queue,
+                             const struct orr_queue_rank *preemptor)
 {
     const struct orr_session *session = search->session;
-    static const struct orr_demand nothing;
     const int64_t *held = session->queues[queue].allocated;
-    struct orr_queue_rank now, waiting;
     int64_t less[ORR_SHARE_KINDS];
-    uint64_t demands = 0;
+    struct orr_demand waiting = {0};
+    struct orr_queue_rank now, then;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         less[kind] = held[kind] - row->least.v[kind];
         const double limit = session->shares[queue].resource[kind].limit;
@@ -52,15 +59,13 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
             return false; /* a victim might not come back */
         }
     }
-    orr_flat__block(search, queue, held, &nothing, 0, &now);
-    if (orr_queue_compare_amounts(&now, preemptor) >= 0 ||
-        !orr_flat__demands(search, &row->contenders[row->count - 1], 1, &demands)) {
+    find_rank(session, queue, held, NULL, &now);
+    if (orr_queue_compare_amounts(&now, preemptor) >= 0) {
         return false;
     }
-    if (demands != 0) {
-        orr_flat__block(search, queue, less, &nothing, demands, &waiting);
-    }
-    return demands == 0 || orr_queue_compare_amounts(&waiting, preemptor) < 0;
+    orr_flat__find_waiting(search, &row->contenders[row->count - 1], 1, &waiting);
+    find_rank(session, queue, less, &waiting, &then);
+    return orr_queue_compare_amounts(&then, preemptor) < 0;
 }
 
 uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
@@ -122,27 +127,40 @@ static bool accumulate_enough(const struct orr_victim_search *search)
     return found;
 }
 
-bool orr_flat__compare_leaves(struct orr_victim_search *search)
+/* The preemptor stands no better than by what it asks, nor than one that waits before it does by
+ * its GPUs alone. */
+static void rank_preemptor(const struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
     const uint32_t queue = session->jobs[search->job].queue;
-    uint64_t demands = 0;
-    if (f->compared_for == search->k) {
-        return true;
+    const int64_t *held = session->queues[queue].allocated;
+    struct orr_demand waiting = {0};
+    struct orr_queue_rank before;
+    orr_flat__find_waiting(search, f->own, 1, &waiting);
+    waiting =
+        (struct orr_demand){.v[ORR_SHARE_GPU] = waiting.v[ORR_SHARE_GPU], .gpus = waiting.gpus};
+    find_rank(session, queue, held, &waiting, &before);
+    find_rank(session, queue, held, &f->own->demand, &f->preemptor_rank);
+    if (orr_queue_compare_amounts(&f->preemptor_rank, &before) < 0) {
+        f->preemptor_rank = before;
     }
+}
+
+void orr_flat__compare_leaves(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    struct orr_flat *f = search->refuter.flat;
     const bool may = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
-    if (!orr_flat__demands(search, f->own, 1, &demands)) {
-        return false;
+    if (f->compared_for == search->k) {
+        return;
     }
-    orr_flat__block(search, queue, session->queues[queue].allocated, &f->own->demand, demands,
-                    &f->preemptor_rank);
+    rank_preemptor(search);
     for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the leaf after the preemptor's */
         struct orr_leaf *leaf = &f->leaves[r + 1];
         leaf->served_first = all_served_first(search, f->rows[r], leaf->queue, &f->preemptor_rank);
     }
     f->compared_for = search->k;
-    return true;
 }
 
 /* --- reclaim --- */
@@ -153,9 +171,7 @@ static bool nobody_can_lose(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_sizes sizes = {0};
-    if (!orr_flat__compare_leaves(search)) {
-        return false;
-    }
+    orr_flat__compare_leaves(search);
     for (uint32_t r = 0; r < f->row_count; r++) {
         const struct orr_sizes *own = &f->rows[r]->sizes;
         sizes.set |= own->set;
