@@ -189,7 +189,9 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_c
         const uint32_t node = orr_flat__node(search->session, gang, t);
         const uint32_t at = search->capacities.at[node];
         f->windows->extra[node] +=
-            at >= taken->from && at < taken->to ? 0 : orr_flat__gpus(search->session, gang, t);
+            at >= taken->from && at < taken->to
+                ? 0
+                : (uint32_t)orr_task_gpus(search->session, gang->first_task + t);
     }
 }
 

@@ -195,8 +195,8 @@ void orr_flat__sum_up(struct orr_contender_row *row);
 /* Finds out whether the world is flat, with a view of the preemptor's first task. */
 void orr_victim__open_flat(struct orr_victim_search *search);
 void orr_flat__start_probe(struct orr_victim_search *search);
-/* served_first.c: no scenario of the search can work. */
-bool orr_flat__refute_search(struct orr_victim_search *search);
+/* served_first.c: how the search ends, whoever is a victim; SOLVED: it may succeed. */
+enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search);
 /* aggregate.c: the scenario of the potential victims on the bearing nodes [from, to). False: it
  * would not be solved. Quicker than to list its victims. `nth`: of the windows of a state, counted
  * from 0, if they grow as those of multi-node gangs do; else ORR_NONE. */
@@ -218,9 +218,6 @@ void orr_flat__raise(struct orr_demand *most, const struct orr_demand *demand);
 void orr_flat__find_waiting(const struct orr_victim_search *search,
                             const struct orr_contender *contenders, uint32_t count,
                             struct orr_demand *most);
-/* GPUs that a task of the contender asks, counted from its first. */
-uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
-                        uint32_t task);
 void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender);
 /* Victims of these sizes, all served before the preemptor, leave it nothing. */
 bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes);

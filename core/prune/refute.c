@@ -85,8 +85,8 @@ bool orr_refute__search(struct orr_victim_search *search)
     }
     return search->candidate_count == 0 ||
            REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search)) ||
-           (search->refuter.flat != NULL && orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
-            orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_flat__refute_search(search)));
+           (search->refuter.flat != NULL &&
+            REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__search_outcome(search)));
 }
 
 /* --- what holds for the whole search, asked once it is prepared --- */

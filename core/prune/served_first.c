@@ -68,16 +68,6 @@ static bool all_served_first(const struct orr_victim_search *search,
     return orr_queue_compare_amounts(&then, preemptor) < 0;
 }
 
-uint32_t orr_flat__gpus(const struct orr_session *session, const struct orr_contender *contender,
-                        uint32_t task)
-{
-    return contender->unlike
-               ? (uint32_t)(orr_task_ask(session, &session->tasks[contender->first_task + task])
-                                ->request.v[ORR_SLOT_GPU] /
-                            ORR_MGPU)
-               : contender->gpus;
-}
-
 /* If all victims come back, there is as little room as before, which is less than the preemptor
  * needs. If a single task does not, no node has the room it asked, from then on. So the preemptor
  * gets nothing
@@ -119,7 +109,7 @@ static bool accumulate_enough(const struct orr_victim_search *search)
             const struct orr_contender *contender = &f->rows[r]->contenders[s];
             for (uint32_t t = 0; t < contender->tasks; t++) {
                 const uint32_t node = orr_flat__node(session, contender, t);
-                more[node] += orr_flat__gpus(session, contender, t);
+                more[node] += (uint32_t)orr_task_gpus(session, contender->first_task + t);
                 found = found || (uint32_t)f->index->whole[node] + more[node] >= enough;
             }
         }
@@ -163,36 +153,28 @@ void orr_flat__compare_leaves(struct orr_victim_search *search)
     f->compared_for = search->k;
 }
 
-/* --- reclaim --- */
-
-/* All victims of a node that are served before the preemptor come back to it, if none of them runs
- * elsewhere too. */
+/* Reclaim: whoever is a victim is served before the preemptor, and comes back. */
 static bool nobody_can_lose(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_sizes sizes = {0};
+    bool first = true;
     orr_flat__compare_leaves(search);
     for (uint32_t r = 0; r < f->row_count; r++) {
         const struct orr_sizes *own = &f->rows[r]->sizes;
         sizes.set |= own->set;
         sizes.gangs = sizes.gangs || own->gangs;
         sizes.unlike = sizes.unlike || own->unlike;
-        if (!f->leaves[r + 1].served_first) {
-            return false;
-        }
+        first = first && f->leaves[r + 1].served_first;
     }
-    return orr_flat__leave_nothing(f, &sizes);
+    return first && orr_flat__leave_nothing(f, &sizes);
 }
 
-bool orr_flat__refute_search(struct orr_victim_search *search)
+enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search)
 {
     if (!accumulate_enough(search)) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_FILTERED);
-        return true;
+        return ORR_OUTCOME_FILTERED;
     }
-    const bool refuted = search->action == ORR_ACTION_RECLAIM && nobody_can_lose(search);
-    if (refuted) {
-        orr_victim__raise_outcome(search, ORR_OUTCOME_NOT_PLACED);
-    }
-    return refuted;
+    return search->action == ORR_ACTION_RECLAIM && nobody_can_lose(search) ? ORR_OUTCOME_NOT_PLACED
+                                                                           : ORR_OUTCOME_SOLVED;
 }

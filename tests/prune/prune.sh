@@ -86,7 +86,7 @@ case_few_nodes() { # what a large cluster rarely comes to: a pod that fits nowhe
         same "$world"
     done
 }
-case_demands() { # victims behind more demands than a flat world tells apart
+case_demands() { # victims behind many waiting jobs, each of which asks something else
     awk -v OFS=, 'BEGIN {
         print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "kind", "cpu_milli"
         print "first", 0, 9000, 1, 1, "a", "training", 1000
