@@ -103,23 +103,17 @@ static void drop_changed(const struct orr_session *session, struct orr_queue_ind
     row->count = kept;
 }
 
+/* Most that come started last. */
 static void put_in(const struct orr_session *session, struct orr_queue_index *at, uint32_t job)
 {
     const struct orr_contender contender = victim_contender(session, job);
     struct orr_contender_row *row = &at->row;
-    uint32_t low = 0;
     row->contenders = ORR_ROOM_FOR_ONE(row->contenders, row->count, at->capacity);
-    for (uint32_t high = row->count; low < high;) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (orr_flat__is_before(session, &row->contenders[middle], &contender)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    uint32_t i = row->count++;
+    for (; i > 0 && orr_flat__is_before(session, &contender, &row->contenders[i - 1]); i--) {
+        row->contenders[i] = row->contenders[i - 1];
     }
-    memmove(&row->contenders[low + 1], &row->contenders[low],
-            (row->count++ - low) * sizeof *row->contenders);
-    row->contenders[low] = contender;
+    row->contenders[i] = contender;
 }
 
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue)
@@ -171,17 +165,14 @@ static bool are_still_oldest(const struct orr_victim_index *all, const struct or
                              uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    const bool active = job->active > 0 && job->preemptible && !job->invalid;
-    if (active && (int64_t)all->oldest.count <= session->rules.max_consolidation_preemptees) {
-        return false; /* there is room for one more */
-    }
-    for (uint32_t i = 0; i < all->oldest.count; i++) {
+    const bool may_join = job->active > 0 && job->preemptible && !job->invalid;
+    const int64_t most = session->rules.max_consolidation_preemptees;
+    bool still = !may_join || (most >= 0 && (int64_t)all->oldest.count > most);
+    for (uint32_t i = 0; still && i < all->oldest.count; i++) {
         const uint32_t other = all->oldest.contenders[i].job;
-        if (other == index || (active && orr_victim__compare_age(session, index, other) <= 0)) {
-            return false;
-        }
+        still = other != index && (!may_join || orr_victim__compare_age(session, index, other) > 0);
     }
-    return !active || session->rules.max_consolidation_preemptees >= 0;
+    return still;
 }
 
 /* Left out is the job only where it would be one of them. */
