@@ -46,16 +46,6 @@ uint64_t orr_fingerprint__content(const struct orr_session *session, uint32_t n)
     return fingerprint;
 }
 
-uint64_t orr_fingerprint__gpus(const struct orr_session *session, uint32_t node)
-{
-    const int64_t idle = session->nodes[node].idle.v[ORR_SLOT_GPU];
-    const int64_t releasing = session->nodes[node].releasing.v[ORR_SLOT_GPU];
-    uint64_t fingerprint = node;
-    orr_fingerprint_word(&fingerprint, (uint64_t)idle);
-    orr_fingerprint_word(&fingerprint, (uint64_t)releasing);
-    return idle == 0 && releasing == 0 ? 0 : fingerprint | 1;
-}
-
 /* --- jobs --- */
 
 /* A task that is placed in this cycle is like one that runs. */

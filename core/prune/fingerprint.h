@@ -25,8 +25,6 @@ static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
 
 /* Of all that a placement reads of the node but NUMA zones. */
 uint64_t orr_fingerprint__content(const struct orr_session *session, uint32_t node);
-/* What a placement of whole GPUs reads where counts of GPUs decide; 0: the node has none free. */
-uint64_t orr_fingerprint__gpus(const struct orr_session *session, uint32_t node);
 /* How the queue stands: its shares, and what it holds. */
 uint64_t orr_fingerprint__queue(struct orr_session *session, uint32_t queue);
 

@@ -118,6 +118,14 @@ struct orr_queue_index {          /* a queue */
     uint32_t capacity;
 };
 
+struct orr_node_seen {    /* a node, as it was when it was looked at last */
+    uint64_t content;     /* whatever it is: fingerprint of what it holds and has free */
+    uint64_t gpu_content; /* the same of what a placement of whole GPUs reads of it */
+    uint64_t odd;         /* 1: GPUs do not tell what room it has, */
+    uint64_t uneven;      /* 1: nor where pods of whole GPUs go */
+    int32_t idle;         /* whole GPUs */
+};
+
 struct orr_gained { /* on a node, by victims that are moved away from it */
     bool any;
     int64_t amounts[ORR_SLOTS_MAX];
@@ -129,7 +137,6 @@ struct orr_victim_index {
     struct orr_arena kept; /* as long as the index: what is by node or queue */
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
-    bool min_runtime;              /* some queue has one of its own */
     bool plenty[ORR_SHARE_KINDS];  /* every queue has a large enough share, */
     uint64_t plenty_at_generation; /* at this of the session's queue_generation; 0: never asked */
     struct orr_sketch sketch;      /* dry_run_nodes.c */
@@ -137,18 +144,14 @@ struct orr_victim_index {
     uint64_t nodes_seen; /* session's clock when they were looked at */
     uint32_t ask_count;  /* asks in `densest` */
     int64_t densest[ORR_SLOTS_MAX];
-    bool asked_apart[ORR_SLOTS_MAX]; /* by some request of no whole GPUs */
-    int32_t *idle, *whole;           /* by node, whole GPUs: idle; idle or being released */
+    int64_t asked_apart[ORR_SLOTS_MAX]; /* 1: by some request of no whole GPUs */
+    struct orr_node_seen *nodes;
+    int32_t *whole;                              /* by node, whole GPUs idle or being released */
     struct orr_room_histogram by_idle, by_whole; /* nodes */
     int64_t whole_in_all;
     int32_t most_idle, largest_node;
-    uint64_t *content; /* by node, whatever it is: fingerprint of what it holds and has free */
-    uint64_t content_fingerprint; /* the sum */
-    /* The same of what a placement of whole GPUs reads of it: 0 if it has none free. */
-    uint64_t *gpu_content, gpu_content_fingerprint;
-    uint32_t odd_nodes;    /* GPUs do not tell what room they have */
-    uint32_t uneven_nodes; /* nor where pods of whole GPUs go */
-    bool *is_odd, *is_uneven;
+    uint64_t odd_nodes, uneven_nodes; /* sums of all nodes' */
+    uint64_t content_fingerprint, gpu_content_fingerprint;
     struct orr_gained *gained; /* by node: scratch of places.c, all 0 between */
     uint32_t *gained_on;       /* the nodes that are in use of it */
     uint32_t uncounted_nodes;  /* with MIG instances or too many GPUs to be counted so */

@@ -31,21 +31,15 @@ void orr_victim_forget(struct orr_session *session)
     session->victim_index = NULL;
 }
 
-static bool any_min_runtime(const struct orr_session *session)
+bool orr_victim_index_timed(const struct orr_session *session)
 {
-    bool any = false;
+    const struct orr_session_rules *rules = &session->rules;
+    bool any = rules->preempt_min_runtime > 0 || rules->reclaim_min_runtime > 0;
     for (uint32_t q = 0; q < session->queue_count; q++) {
         any = any || session->queues[q].preempt_min_runtime > 0 ||
               session->queues[q].reclaim_min_runtime > 0;
     }
-    return any;
-}
-
-bool orr_victim_index_timed(const struct orr_session *session)
-{
-    const struct orr_session_rules *rules = &session->rules;
-    return rules->min_runtime && (session->victim_index->min_runtime ||
-                                  rules->preempt_min_runtime > 0 || rules->reclaim_min_runtime > 0);
+    return rules->min_runtime && any;
 }
 
 /* Of any node, odd or not. */
@@ -55,15 +49,15 @@ static bool is_uncounted(const struct orr_snode *node)
            node->allocatable.v[ORR_SLOT_GPU] > ORR_COUNTED_GPUS * ORR_MGPU;
 }
 
-/* Whole ones, no fewer than `least`. */
-static int32_t count_gpus(const struct orr_snode *node, int64_t milli, int32_t least)
+/* Whole ones; what is idle is below zero where others wait for more than is being released. */
+static int32_t count_gpus(const struct orr_snode *node, int64_t milli)
 {
     const int64_t gpus = milli / ORR_MGPU;
     const int64_t most = is_uncounted(node) ? 0 : ORR_COUNTED_GPUS;
-    return (int32_t)(gpus < least ? least : gpus > most ? most : gpus);
+    return (int32_t)(gpus < 0 ? 0 : gpus > most ? most : gpus);
 }
 
-static struct orr_victim_index *open_index(struct orr_session *session)
+static struct orr_victim_index *open_index(const struct orr_session *session)
 {
     struct orr_victim_index *all = orr_zalloc(1, sizeof *all);
     struct orr_arena *kept = &all->kept;
@@ -72,24 +66,20 @@ static struct orr_victim_index *open_index(struct orr_session *session)
     all->node_count = session->node_count;
     all->queue_count = session->queue_count;
     all->queues = orr_arena_alloc(kept, session->queue_count, sizeof *all->queues);
-    all->idle = orr_arena_alloc(kept, session->node_count, sizeof *all->idle);
-    all->content = orr_arena_alloc(kept, session->node_count, sizeof *all->content);
-    all->gpu_content = orr_arena_alloc(kept, session->node_count, sizeof *all->gpu_content);
+    all->nodes = orr_arena_alloc(kept, session->node_count, sizeof *all->nodes);
     all->whole = orr_arena_alloc(kept, session->node_count, sizeof *all->whole);
     all->gained = orr_arena_alloc(kept, session->node_count, sizeof *all->gained);
-    all->is_uneven = orr_arena_alloc(kept, session->node_count, sizeof *all->is_uneven);
-    all->is_odd = orr_arena_alloc(kept, session->node_count, sizeof *all->is_odd);
     all->gained_on = orr_arena_alloc(kept, session->node_count, sizeof *all->gained_on);
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
-        const int32_t gpus = count_gpus(node, node->allocatable.v[ORR_SLOT_GPU], 0);
+        const int32_t gpus = count_gpus(node, node->allocatable.v[ORR_SLOT_GPU]);
         all->largest_node = gpus > all->largest_node ? gpus : all->largest_node;
         all->uncounted_nodes += is_uncounted(node);
     }
+    all->densest[ORR_SLOT_PODS] = 1; /* a node without places for pods takes none of any kind */
     all->aggregates.count = 1u << 16;
     all->failures.count = 1u << 14;
     all->dry_runs.count = 1u << 14;
-    all->min_runtime = any_min_runtime(session);
     return all;
 }
 
@@ -99,21 +89,17 @@ static struct orr_victim_index *open_index(struct orr_session *session)
  * True if there is more of either than before. */
 static bool find_densities(struct orr_victim_index *all, const struct orr_session *session)
 {
-    bool grown = all->ask_count == 0;
-    all->densest[ORR_SLOT_PODS] =
-        1; /* a node that takes no pods takes none that counts as no pod */
+    bool grown = false;
     for (; all->ask_count < session->ask_count; all->ask_count++) {
         const struct orr_ask *ask = &session->asks[all->ask_count];
+        const bool whole = orr_ask_is_whole_gpus(ask);
         const int64_t gpus = ask->request.v[ORR_SLOT_GPU] / ORR_MGPU;
+        int64_t *most = whole ? all->densest : all->asked_apart;
         for (uint32_t s = 0; s < session->slot_count; s++) {
-            if (!orr_ask_is_whole_gpus(ask)) {
-                grown = grown || (ask->request.v[s] > 0 && !all->asked_apart[s]);
-                all->asked_apart[s] = all->asked_apart[s] || ask->request.v[s] > 0;
-                continue;
-            }
-            const int64_t each = (ask->request.v[s] + gpus - 1) / gpus;
-            grown = grown || each > all->densest[s];
-            all->densest[s] = each > all->densest[s] ? each : all->densest[s];
+            const int64_t asked = ask->request.v[s];
+            const int64_t each = whole ? (asked + gpus - 1) / gpus : asked > 0;
+            grown = grown || each > most[s];
+            most[s] = each > most[s] ? each : most[s];
         }
     }
     return grown;
@@ -129,7 +115,7 @@ static bool gpus_decide(const struct orr_victim_index *all, const struct orr_ses
         const int64_t releasing = node->releasing.v[s] < 0 ? node->releasing.v[s] : 0;
         const int64_t enough = all->densest[s] * gpus;
         const bool in_step =
-            !all->asked_apart[s] && node->allocatable.v[s] - node->foreign.v[s] >= enough;
+            all->asked_apart[s] == 0 && node->allocatable.v[s] - node->foreign.v[s] >= enough;
         if (s != ORR_SLOT_GPU && !in_step && node->idle.v[s] + releasing < enough) {
             return false;
         }
@@ -159,19 +145,11 @@ static bool is_even(const struct orr_victim_index *all, const struct orr_session
            !has_empty_device(node) && gpus_decide(all, session, node);
 }
 
-static void count_node(struct orr_victim_index *all, const struct orr_session *session, uint32_t n)
+static void recount(int32_t *of_node, int32_t gpus, struct orr_room_histogram *nodes)
 {
-    const struct orr_snode *node = &session->nodes[n];
-    const int64_t idle = node->idle.v[ORR_SLOT_GPU];
-    orr_histogram_take(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
-    orr_histogram_take(&all->by_whole, (uint32_t)all->whole[n], 1);
-    all->whole_in_all -= all->whole[n];
-    /* What is idle is below zero where others wait for more than is being released. */
-    all->idle[n] = count_gpus(node, idle, -ORR_COUNTED_GPUS);
-    all->whole[n] = count_gpus(node, idle + node->releasing.v[ORR_SLOT_GPU], 0);
-    orr_histogram_add(&all->by_idle, all->idle[n] > 0 ? (uint32_t)all->idle[n] : 0, 1);
-    orr_histogram_add(&all->by_whole, (uint32_t)all->whole[n], 1);
-    all->whole_in_all += all->whole[n];
+    orr_histogram_take(nodes, (uint32_t)*of_node, 1);
+    orr_histogram_add(nodes, (uint32_t)gpus, 1);
+    *of_node = gpus;
 }
 
 static void keep(uint64_t *of_node, uint64_t now, uint64_t *sum)
@@ -184,35 +162,34 @@ static void look_at_node(struct orr_victim_index *all, const struct orr_session 
                          uint32_t n)
 {
     const struct orr_snode *node = &session->nodes[n];
+    const int64_t idle = node->idle.v[ORR_SLOT_GPU], releasing = node->releasing.v[ORR_SLOT_GPU];
     const bool has_gpus = node->allocatable.v[ORR_SLOT_GPU] > 0;
     const bool even = is_even(all, session, node);
+    struct orr_node_seen *seen = &all->nodes[n];
     const uint64_t content = orr_fingerprint__content(session, n);
-    count_node(all, session, n);
-    all->uneven_nodes -= all->is_uneven[n];
-    all->is_uneven[n] = has_gpus && !even;
-    all->uneven_nodes += all->is_uneven[n];
-    all->odd_nodes -= all->is_odd[n];
-    all->is_odd[n] = has_gpus && (!even || node->shared_count > 0 || is_uncounted(node));
-    all->odd_nodes += all->is_odd[n];
-    keep(&all->content[n], content, &all->content_fingerprint);
-    keep(&all->gpu_content[n], even ? orr_fingerprint__gpus(session, n) : content,
-         &all->gpu_content_fingerprint);
+    uint64_t gpus = n; /* all that a placement of whole GPUs reads where counts of them decide */
+    orr_fingerprint_word(&gpus, (uint64_t)idle);
+    orr_fingerprint_word(&gpus, (uint64_t)releasing);
+    recount(&seen->idle, count_gpus(node, idle), &all->by_idle);
+    recount(&all->whole[n], count_gpus(node, idle + releasing), &all->by_whole);
+    keep(&seen->uneven, has_gpus && !even, &all->uneven_nodes);
+    keep(&seen->odd, has_gpus && (!even || node->shared_count > 0 || is_uncounted(node)),
+         &all->odd_nodes);
+    keep(&seen->content, content, &all->content_fingerprint);
+    keep(&seen->gpu_content, even ? gpus : content, &all->gpu_content_fingerprint);
 }
 
 static void look_at_nodes(struct orr_victim_index *all, const struct orr_session *session)
 {
     all->nodes_seen = find_densities(all, session) ? 0 : all->nodes_seen;
-    if (all->nodes_seen == session->node_generation) {
-        return;
-    }
     for (uint32_t n = session->newest_node;
          n != ORR_NONE && session->nodes[n].changed_at > all->nodes_seen;
          n = session->nodes[n].older) {
         look_at_node(all, session, n);
     }
     all->nodes_seen = session->node_generation;
-    const uint32_t idle = all->by_idle.some;
-    all->most_idle = idle == 0 ? 0 : 31 - __builtin_clz(idle);
+    all->whole_in_all = orr_histogram__places(&all->by_whole, 1);
+    all->most_idle = 31 - __builtin_clz(all->by_idle.some | 1);
 }
 
 struct orr_victim_index *orr_victim_index_now(struct orr_session *session)
