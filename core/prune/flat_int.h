@@ -165,7 +165,6 @@ struct orr_victim_index {
     uint64_t probes;               /* so many began */
     struct orr_answers aggregates; /* aggregate.c */
     struct orr_order order;        /* lent to one after another */
-    struct orr_arena arena;        /* lent to one search after another */
 };
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */

@@ -70,8 +70,4 @@ void orr_refute__victim_added(struct orr_victim_search *search);
 void orr_refute__scenario_solved(const struct orr_victim_search *search);
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result);
 
-/* Memory for a search, kept from the one before; the last call returns it. */
-struct orr_arena orr_refute__borrow(struct orr_session *session);
-void orr_refute__release(struct orr_victim_search *search);
-
 #endif

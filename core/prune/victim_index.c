@@ -25,7 +25,6 @@ void orr_victim_forget(struct orr_session *session)
         orr_order_release(&all->order);
     }
     orr_sketch_release(&all->sketch);
-    orr_arena_release(&all->arena);
     orr_arena_release(&all->kept);
     orr_free(all);
     session->victim_index = NULL;
@@ -62,7 +61,6 @@ static struct orr_victim_index *open_index(const struct orr_session *session)
     struct orr_victim_index *all = orr_zalloc(1, sizeof *all);
     struct orr_arena *kept = &all->kept;
     orr_arena_init(kept);
-    orr_arena_init(&all->arena);
     all->node_count = session->node_count;
     all->queue_count = session->queue_count;
     all->queues = orr_arena_alloc(kept, session->queue_count, sizeof *all->queues);
@@ -207,26 +205,6 @@ struct orr_victim_index *orr_victim_index_now(struct orr_session *session)
     orr_session_update_fingerprints(session);
     look_at_nodes(all, session);
     return all;
-}
-
-struct orr_arena orr_refute__borrow(struct orr_session *session)
-{
-    struct orr_arena memory = {0};
-    if (session->victim_index != NULL) {
-        memory = session->victim_index->arena;
-        orr_arena_init(&session->victim_index->arena);
-    }
-    return memory;
-}
-
-void orr_refute__release(struct orr_victim_search *search)
-{
-    if (search->session->victim_index == NULL) {
-        orr_arena_release(&search->memory);
-        return;
-    }
-    orr_arena_reset(&search->memory);
-    search->session->victim_index->arena = search->memory;
 }
 
 struct orr_order *orr_victim_index_order(struct orr_session *session)

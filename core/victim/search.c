@@ -47,7 +47,7 @@ static void release_search(struct orr_victim_search *search)
     orr_order_release(&search->popped.order);
     orr_task_list_release(&search->popped.last);
     orr_free(search->popped.steps);
-    orr_refute__release(search);
+    orr_arena_release(&search->memory);
 }
 
 /* --- a probe --- */
@@ -299,9 +299,9 @@ static void prepare_search(struct orr_victim_search *search)
 enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_action action,
                                          uint32_t job)
 {
-    struct orr_victim_search search = {
-        .session = session, .action = action, .job = job, .memory = orr_refute__borrow(session)};
+    struct orr_victim_search search = {.session = session, .action = action, .job = job};
     enum orr_search_result result = ORR_SEARCH_FAILED;
+    orr_arena_init(&search.memory);
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
     search.demand = orr_session_demand(session, &search.tasks, session->min_gpu_memory_mib);
     orr_victim__list_queues(&search);
