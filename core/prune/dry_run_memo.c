@@ -42,6 +42,9 @@ void orr_dry_run__start_probe(struct orr_victim_search *search)
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         recorded += orr_apart__fingerprint_task(search, search->recorded.items[i].task);
     }
+    if (search->refuter.marks == NULL) { /* in a flat world */
+        orr_victim__waiting_fingerprint(search);
+    }
     run->base = orr_scatter(orr_victim__search_fingerprint(search));
     orr_fingerprint_word(&run->base, search->k);
     orr_fingerprint_word(&run->base, recorded);

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fingerprints of nodes, jobs and queues. What makes no difference to any answer is not in them:
- * ids of shared devices, whether a pod started or was placed in this cycle, by how much a share
- * exceeds what is asked. */
+ * whether a pod started or was placed in this cycle, by how much a share exceeds what is asked. */
 #include "flat_int.h"
 
 /* --- nodes --- */
 
-/* How many devices of the node have smaller ids: of these alone does it matter which is smaller,
- * and a device that is opened gets a larger one than all. */
-static uint32_t nth_device(const struct orr_snode *node, uint32_t id)
-{
-    uint32_t smaller = 0;
-    for (uint32_t i = 0; i < node->shared_count; i++) {
-        smaller += node->shared[i].id < id;
-    }
-    return smaller;
-}
-
-static uint64_t fingerprint_device(const struct orr_session *session, const struct orr_snode *node,
+static uint64_t fingerprint_device(const struct orr_session *session,
                                    const struct orr_shared_gpu *gpu)
 {
     const bool numbered = gpu->id < session->numbered_gpu_groups;
-    uint64_t fingerprint = (uint64_t)nth_device(node, gpu->id) << 3 | (uint64_t)numbered << 2 |
+    uint64_t fingerprint = (uint64_t)gpu->id << 3 | (uint64_t)numbered << 2 |
                            (uint64_t)gpu->counted_releasing << 1 | gpu->was_allocated;
     orr_fingerprint_word(&fingerprint, (uint64_t)gpu->used);
     orr_fingerprint_word(&fingerprint, (uint64_t)gpu->allocated);
@@ -40,7 +28,7 @@ uint64_t orr_fingerprint__content(const struct orr_session *session, uint32_t n)
         orr_fingerprint_word(&fingerprint, (uint64_t)node->releasing.v[s]);
     }
     for (uint32_t i = 0; i < node->shared_count; i++) {
-        devices += fingerprint_device(session, node, &node->shared[i]);
+        devices += fingerprint_device(session, &node->shared[i]);
     }
     orr_fingerprint_word(&fingerprint, devices);
     return fingerprint;
@@ -55,8 +43,7 @@ static uint64_t fingerprint_place(const struct orr_session *session, const struc
     const bool runs = orr_status_in(place->status, ORR_STATES_ALLOCATED);
     uint64_t fingerprint = (uint64_t)(runs ? ORR_TASK_RUNNING : place->status) << 32 | place->node;
     for (uint32_t i = 0; i < place->group_count && place->node != ORR_NONE; i++) {
-        const uint32_t id = orr_task_groups(session, task)[i];
-        orr_fingerprint_word(&fingerprint, nth_device(&session->nodes[place->node], id));
+        orr_fingerprint_word(&fingerprint, orr_task_groups(session, task)[i]);
     }
     return fingerprint;
 }
@@ -71,22 +58,7 @@ void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session
     }
 }
 
-void orr_fingerprint__demand(uint64_t *fingerprint, const struct orr_demand *demand)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(fingerprint, (uint64_t)demand->v[kind]);
-    }
-    orr_fingerprint_number(fingerprint, demand->gpus_by_memory);
-}
-
-void orr_fingerprint__totals(uint64_t *fingerprint, const struct orr_session *session)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_number(fingerprint, session->total[kind]);
-    }
-}
-
-/* --- queues, and all that scenarios of a search share --- */
+/* --- how queues stand, and all that scenarios of a search share --- */
 
 /* No queue has a quota of it, and each has a fair share of all that its jobs hold and wait for. So
  * none is over its share or would outgrow it with the preemptor (validate.c), and what it may hold
@@ -102,54 +74,48 @@ static bool is_plenty(const struct orr_session *session, unsigned kind)
     return plenty;
 }
 
-/* By resource. */
-static const bool *find_plenty(const struct orr_session *session)
+/* What the cluster has of the resource in all, and what each queue holds and may hold of it. */
+static void fold_resource(struct orr_digest *digest, const struct orr_session *session,
+                          unsigned kind)
 {
-    struct orr_victim_index *all = session->victim_index;
-    if (all->plenty_at_generation != session->queue_generation) {
-        all->plenty_at_generation = session->queue_generation;
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            all->plenty[kind] = is_plenty(session, kind);
-        }
+    const bool plenty = is_plenty(session, kind);
+    orr_digest_fold(digest, orr_fingerprint_bits(session->total[kind]));
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        const struct orr_share_resource *share = &session->shares[q].resource[kind];
+        orr_digest_fold(digest, (uint64_t)session->queues[q].allocated[kind]);
+        orr_digest_fold(digest, (uint64_t)session->queues[q].nonpreemptible[kind]);
+        orr_digest_fold(digest, orr_fingerprint_bits(share->deserved));
+        orr_digest_fold(digest, orr_fingerprint_bits(plenty ? ORR_UNLIMITED : share->fair_share));
+        orr_digest_fold(digest, orr_fingerprint_bits(share->limit));
     }
-    return all->plenty;
 }
 
-uint64_t orr_fingerprint__queue(struct orr_session *session, uint32_t queue)
+static uint64_t fingerprint_queues(const struct orr_session *session)
 {
     struct orr_victim_index *all = session->victim_index;
-    struct orr_queue_index *at = &all->queues[queue];
-    const struct orr_share_queue *share = &session->shares[queue];
-    if (at->stood_at_generation == session->queue_generation) {
-        return at->standing;
+    if (all->stood_at_generation != session->queue_generation) {
+        struct orr_digest digest = ORR_DIGEST_INIT;
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            fold_resource(&digest, session, kind);
+        }
+        for (uint32_t q = 0; q < session->queue_count; q++) {
+            orr_digest_fold(&digest, (uint64_t)session->shares[q].priority);
+        }
+        all->stood_at_generation = session->queue_generation;
+        all->standing = digest.h;
     }
-    const bool *plenty = find_plenty(session);
-    uint64_t fingerprint = (uint64_t)share->priority;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].allocated[kind]);
-        orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].nonpreemptible[kind]);
-        orr_fingerprint_number(&fingerprint, share->resource[kind].deserved);
-        orr_fingerprint_number(&fingerprint,
-                               plenty[kind] ? ORR_UNLIMITED : share->resource[kind].fair_share);
-        orr_fingerprint_number(&fingerprint, share->resource[kind].limit);
-        orr_fingerprint_number(&fingerprint, share->resource[kind].allocated);
-    }
-    at->stood_at_generation = session->queue_generation;
-    at->standing = fingerprint;
-    return fingerprint;
+    return all->standing;
 }
 
 uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search)
 {
-    struct orr_session *session = search->session;
     uint64_t fingerprint = (uint64_t)search->action;
     if (search->refuter.fingerprint == 0) {
-        orr_victim__fingerprint_job(&fingerprint, session, search->job);
-        orr_fingerprint__totals(&fingerprint, session);
-        for (uint32_t q = 0; q < session->queue_count; q++) {
-            orr_fingerprint_word(&fingerprint, orr_fingerprint__queue(session, q));
-        }
-        orr_fingerprint_word(&fingerprint, orr_victim__waiting_fingerprint(search));
+        orr_victim__fingerprint_job(&fingerprint, search->session, search->job);
+        orr_fingerprint_word(&fingerprint, fingerprint_queues(search->session));
+        orr_fingerprint_word(&fingerprint, search->refuter.flat == NULL
+                                               ? orr_victim__waiting_fingerprint(search)
+                                               : orr_flat__waiting_fingerprint(search));
         search->refuter.fingerprint = fingerprint | 1;
     }
     return search->refuter.fingerprint;

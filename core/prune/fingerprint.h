@@ -16,29 +16,29 @@ static inline void orr_fingerprint_word(uint64_t *fingerprint, uint64_t word)
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     *fingerprint = orr_scatter((*fingerprint * odd) ^ word) + odd;
 }
-static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
+static inline uint64_t orr_fingerprint_bits(double number)
 {
     uint64_t word;
     memcpy(&word, &number, sizeof word);
-    orr_fingerprint_word(fingerprint, word);
+    return word;
+}
+static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
+{
+    orr_fingerprint_word(fingerprint, orr_fingerprint_bits(number));
 }
 
 /* Of all that a placement reads of the node but NUMA zones. */
 uint64_t orr_fingerprint__content(const struct orr_session *session, uint32_t node);
-/* How the queue stands: its shares, and what it holds. */
-uint64_t orr_fingerprint__queue(struct orr_session *session, uint32_t queue);
-
-/* Takes a demand, or what the cluster has in all, into a fingerprint. */
-void orr_fingerprint__demand(uint64_t *fingerprint, const struct orr_demand *demand);
-void orr_fingerprint__totals(uint64_t *fingerprint, const struct orr_session *session);
 /* Takes the job and its tasks, where they are, on which shared devices and in which status. */
 void orr_victim__fingerprint_job(uint64_t *fingerprint, const struct orr_session *session,
                                  uint32_t index);
 
-/* Before anything is evicted. waiting_fingerprint.c: who waits, as far as it counts for what a
- * search pops; these are listed in the refuter. Of the search: and the preemptor, and how queues
- * stand. */
+/* Before anything is evicted: who waits, as far as it counts for what a search pops
+ * (waiting_fingerprint.c); these are listed in the refuter, and marks. */
 uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search);
+/* The same by generations of lanes, and nobody is listed. */
+uint64_t orr_flat__waiting_fingerprint(const struct orr_victim_search *search);
+/* And the preemptor, and how queues stand. */
 uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search);
 
 #endif

@@ -110,8 +110,6 @@ struct orr_flat {
 /* --- victim_index.c --- */
 
 struct orr_queue_index {          /* a queue */
-    uint64_t standing;            /* fingerprint of how it stands, */
-    uint64_t stood_at_generation; /* at this of the session's queue_generation; 0: never asked */
     uint64_t fingerprint;         /* when it was this one, */
     uint64_t task_generation;     /* and the session's task_generation that: */
     struct orr_contender_row row; /* its preemptible active jobs; leaf: not known yet */
@@ -137,9 +135,9 @@ struct orr_victim_index {
     struct orr_arena kept; /* as long as the index: what is by node or queue */
     struct orr_queue_index *queues;
     uint32_t queue_count, node_count;
-    bool plenty[ORR_SHARE_KINDS];  /* every queue has a large enough share, */
-    uint64_t plenty_at_generation; /* at this of the session's queue_generation; 0: never asked */
-    struct orr_sketch sketch;      /* dry_run_nodes.c */
+    uint64_t standing;            /* fingerprint of how all queues stand, */
+    uint64_t stood_at_generation; /* at this of the session's queue_generation; 0: never asked */
+    struct orr_sketch sketch;     /* dry_run_nodes.c */
     /* nodes */
     uint64_t nodes_seen; /* session's clock when they were looked at */
     uint32_t ask_count;  /* asks in `densest` */

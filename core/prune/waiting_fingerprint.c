@@ -58,55 +58,24 @@ static void list_marks(struct orr_victim_search *search)
     search->refuter.mark_count = count;
 }
 
-#define LEVELS 8
-
-struct row { /* of jobs that wait, without a mark between them */
-    uint32_t queue;
+struct row { /* of jobs that wait in a queue, without a mark between them */
+    uint32_t queue, levels;
     bool unmarked; /* something was hashed, and the mark behind it is to follow */
-    uint32_t levels;
-    /* By level from the queue up: with what it was the best of its siblings; NULL: not known. */
-    const struct orr_demand *best_with[LEVELS];
+    /* By level, from the queue up, as far as it is known: with what it was the best last. */
+    const struct orr_demand **best_with;
+    uint32_t known;
 };
-
-static uint32_t count_levels(const struct orr_session *session, uint32_t queue)
-{
-    uint32_t levels = 0;
-    for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
-        levels++;
-    }
-    return levels;
-}
-
-static void forget_levels(struct row *row, uint32_t from)
-{
-    for (uint32_t level = from; level < row->levels && level < LEVELS; level++) {
-        row->best_with[level] = NULL;
-    }
-}
-
-/* The lowest level whose queue need not be the best of its siblings with such a job. */
-static uint32_t find_level(const struct row *row, const struct orr_demand *demand)
-{
-    uint32_t level = 0;
-    while (level < row->levels && level < LEVELS && row->best_with[level] != NULL &&
-           orr_demand_at_most(demand, row->best_with[level])) {
-        level++;
-    }
-    return level;
-}
 
 static void hash_mark(uint64_t *fingerprint, const struct orr_victim_search *search,
                       struct row *row, const struct orr_order_entry *mark)
 {
     const bool own = mark->view.job == search->job;
-    if (own) {
-        orr_fingerprint_word(fingerprint, (uint64_t)(mark->elastic_state + 2));
-    } else if (row->unmarked) {
+    if (own || row->unmarked) {
         orr_fingerprint_word(fingerprint, search->session->jobs[mark->view.job].serial << 2 |
                                               (uint64_t)(mark->elastic_state + 1));
     }
     row->unmarked = own;
-    forget_levels(row, 0);
+    row->known = 0;
 }
 
 /* False: it may as well be absent. */
@@ -115,18 +84,23 @@ static bool hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
 {
     const struct orr_sjob *job = &session->jobs[waiting->view.job];
     const bool in_part = job->active > 0;
-    const uint32_t level = in_part ? 0 : find_level(row, &waiting->demand);
+    uint32_t level = 0;
+    while (!in_part && level < row->known &&
+           orr_demand_at_most(&waiting->demand, row->best_with[level])) {
+        level++;
+    }
     if (level == row->levels) {
         return false;
     }
     if (in_part) {
         orr_fingerprint_word(fingerprint, job->serial);
     }
-    orr_fingerprint__demand(fingerprint, &waiting->demand);
-    forget_levels(row, level);
-    if (!in_part && level < LEVELS) {
-        row->best_with[level] = &waiting->demand;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        orr_fingerprint_word(fingerprint, (uint64_t)waiting->demand.v[kind]);
     }
+    orr_fingerprint_number(fingerprint, waiting->demand.gpus_by_memory);
+    row->best_with[level] = &waiting->demand;
+    row->known = in_part ? 0 : level + 1;
     row->unmarked = true;
     return true;
 }
@@ -138,7 +112,9 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
     list_marks(search);
     const struct orr_order_entry *marks = search->refuter.marks;
     const uint32_t mark_count = search->refuter.mark_count;
-    struct row row = {.queue = ORR_NONE};
+    struct row row = {
+        .queue = ORR_NONE,
+        .best_with = orr_arena_take(&search->memory, session->queue_count, sizeof *row.best_with)};
     uint64_t fingerprint = 0;
     struct orr_order_entry *kept =
         orr_arena_take(&search->memory, search->waiting_count + (size_t)1, sizeof *kept);
@@ -155,13 +131,62 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
             continue;
         }
         if (queue != row.queue) {
-            row = (struct row){.queue = queue, .levels = count_levels(session, queue)};
+            row = (struct row){.queue = queue,
+                               .levels = session->tree.level[queue] + 1,
+                               .best_with = row.best_with};
             orr_fingerprint_word(&fingerprint, queue);
         }
         if (marked) {
             hash_mark(&fingerprint, search, &row, next);
         } else if (hash_waiting(&fingerprint, session, &row, next)) {
             kept[search->refuter.waiting_count++] = *next;
+        }
+    }
+    return fingerprint;
+}
+
+/* --- flat worlds --- */
+
+/* Who waits in the queue and is served before the contender; the preemptor itself waits like
+ * others, and jobs that were placed since the backlog was brought up to date do not. */
+static void hash_waiting_before(uint64_t *fingerprint, const struct orr_victim_search *search,
+                                uint32_t queue, const struct orr_contender *contender)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_backlog *backlog = session->backlog;
+    const struct orr_flat *f = search->refuter.flat;
+    const struct orr_backlog_leaf *leaf = &backlog->leaves[queue];
+    orr_fingerprint_word(fingerprint, queue);
+    for (uint32_t i = 0; i < leaf->count; i++) {
+        const uint32_t index = leaf->lanes[i];
+        const uint32_t count = orr_flat__count_before(session, index, contender, 0);
+        if (count > 0) {
+            orr_fingerprint_word(fingerprint, backlog->lanes[index].generation);
+            orr_fingerprint_word(fingerprint, count);
+        }
+    }
+    for (uint32_t i = 0; i < f->absent_count; i++) {
+        const uint32_t lane = backlog->lane_of_job[f->absent[i]];
+        if (lane != ORR_NONE && backlog->lanes[lane].queue == queue &&
+            f->absent[i] != search->job) {
+            orr_fingerprint_word(fingerprint, session->jobs[f->absent[i]].serial);
+        }
+    }
+}
+
+/* Jobs that come to wait at the end of a lane change nothing: they are served after everybody
+ * concerned. */
+uint64_t orr_flat__waiting_fingerprint(const struct orr_victim_search *search)
+{
+    struct orr_session *session = search->session;
+    uint64_t fingerprint = 0;
+    hash_waiting_before(&fingerprint, search, session->jobs[search->job].queue,
+                        search->refuter.flat->own);
+    for (uint32_t i = 0; i < search->queue_count; i++) {
+        const uint32_t queue = search->queues[i];
+        const struct orr_contender_row *row = &orr_victim_index_in(session, queue)->row;
+        if (row->count > 0) {
+            hash_waiting_before(&fingerprint, search, queue, &row->contenders[row->count - 1]);
         }
     }
     return fingerprint;
