@@ -22,15 +22,33 @@ static bool same_run(const struct orr_flat *f, uint32_t place)
            b != f->own && a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus;
 }
 
+static uint32_t more(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint32_t gpus_of(const struct orr_demand *demand)
+{
+    return (uint32_t)(demand->v[ORR_SHARE_GPU] / ORR_MGPU);
+}
+
+static bool asks_whole_gpus(const struct orr_demand *demand)
+{
+    return demand->v[ORR_SHARE_GPU] % ORR_MGPU == 0 && !(demand->gpus_by_memory > 0);
+}
+
 /* That begins at a place in line. */
 static struct run make_run(const struct orr_flat *f, uint32_t place)
 {
     const struct orr_contender *contender = &f->contenders[place];
-    struct run run = {
-        .contender = place, .leaf = contender->leaf, .tasks = contender->tasks, .gpus = 1};
+    struct run run = {.contender = place,
+                      .leaf = contender->leaf,
+                      .first = place == 0 || contender[-1].leaf != contender->leaf,
+                      .tasks = contender->tasks,
+                      .gpus = 1};
     if (contender != f->own) {
         run.gpus = contender->gpus * contender->tasks;
-        run.waiting = (uint32_t)(f->between[place].v[ORR_SHARE_GPU] / ORR_MGPU);
+        run.waiting = gpus_of(&f->between[place]);
         run.light = contender->gpus == 1 || (int32_t)contender->gpus == f->index->largest_node;
     }
     return run;
@@ -50,6 +68,13 @@ struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
             aggregate->runs[aggregate->run_count++] = make_run(f, p);
         }
         f->contenders[p].run = aggregate->run_count - 1;
+        struct service *service = &aggregate->services[f->contenders[p].leaf];
+        const uint32_t gpus = gpus_of(&f->contenders[p].demand);
+        service->gone += gpus;
+        service->in_parts = service->in_parts || !asks_whole_gpus(&f->between[p]);
+        orr_flat__raise(&service->waiting, &f->between[p]);
+        service->most =
+            more(service->most, more(gpus, aggregate->runs[aggregate->run_count - 1].waiting));
     }
     return aggregate;
 }
@@ -59,9 +84,12 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
     aggregate->usable = f->index->whole_in_all == 0 && f->index->most_idle == 0 &&
-                        search->recorded.count == 0 && !f->own->unlike;
+                        search->recorded.count == 0 && search->k == 1;
+    aggregate->all_first = search->action == ORR_ACTION_RECLAIM; /* nobody of the own leaf */
     for (uint32_t t = 0; t < f->leaf_count; t++) {
         aggregate->usable = aggregate->usable && !f->leaves[t].limited;
+        aggregate->all_first =
+            aggregate->all_first && (t == f->own->leaf || f->leaves[t].served_first);
     }
 }
 
@@ -71,6 +99,7 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
 #define PRINT_OF_PLACE UINT64_C(0x9e3779b97f4a7c15)
 #define PRINT_OF_ONE   UINT64_C(0xd1b54a32d192ed03)
 #define PRINT_OF_ASKED UINT64_C(0xa24baed4963ee407)
+#define PRINT_OF_SIZE  UINT64_C(0xda942042e4dd58b5)
 
 static uint64_t fingerprint_rooms(const struct orr_room_histogram *rooms)
 {
@@ -87,6 +116,7 @@ static void open_service(struct orr_aggregate *aggregate, uint32_t leaf,
 {
     struct service *service = &aggregate->services[leaf];
     service->at = stretch;
+    service->left = 0;
     service->held = service->gone;
     aggregate->active[aggregate->active_count++] = service;
 }
@@ -100,14 +130,13 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
     const uint32_t left_out = taken->window->late == 0 ? f->own->run : ORR_NONE;
     struct stretch *stretch = aggregate->stretches;
     uint64_t fingerprint = fingerprint_rooms(taken->rooms);
-    orr_fingerprint_word(&fingerprint, (uint64_t)f->own->gpus << 32 | f->own->tasks);
+    orr_fingerprint_word(&fingerprint, f->own->gpus);
     uint32_t waiting = 0;
     aggregate->active_count = 0;
     for (uint32_t r = 0; r < aggregate->run_count; r++) {
         const struct run *run = &aggregate->runs[r];
         const uint32_t count = taken->window->counts[r];
-        const bool first = r == 0 || run->leaf != run[-1].leaf;
-        waiting = first || run->waiting > waiting ? run->waiting : waiting;
+        waiting = run->first ? run->waiting : more(run->waiting, waiting);
         if (count == 0 || r == left_out) {
             continue;
         }
@@ -116,9 +145,11 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
             aggregate->active[aggregate->active_count - 1] != service) {
             open_service(aggregate, run->leaf, stretch);
         }
-        *stretch = (struct stretch){run, count, waiting > run->gpus ? waiting : run->gpus};
+        service->left = service->left == 0 ? count : service->left;
+        *stretch = (struct stretch){run, count, more(waiting, run->gpus)};
         service->held -= count * run->gpus;
-        fingerprint += orr_scatter(run->fingerprint +
+        fingerprint += orr_scatter(service->fingerprint +
+                                   PRINT_OF_SIZE * ((uint64_t)run->gpus << 32 | run->tasks) +
                                    PRINT_OF_PLACE * (uint64_t)(stretch - aggregate->stretches) +
                                    PRINT_OF_ONE * count + PRINT_OF_ASKED * stretch->most);
         service->end = ++stretch;
@@ -127,17 +158,14 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
     return fingerprint;
 }
 
-/* What serving answered, as it is kept: false or true. 0: it was not asked. */
-enum { LEAVES_NONE = 1, LEAVES_SOME };
-
 /* What serving answers, or answered when it was asked the same in this search or another one. */
 static bool serve_or_recall(const struct orr_victim_search *search, const struct orr_taken *taken)
 {
     struct orr_answers *known = &search->session->victim_index->aggregates;
     const uint64_t fingerprint = list_scenario(search->refuter.flat, taken);
     unsigned answer = orr_answers_find(known, fingerprint);
-    if (answer == 0) {
-        answer = orr_aggregate__serve(search, taken) ? LEAVES_SOME : LEAVES_NONE;
+    if (answer == NOT_KNOWN) {
+        answer = orr_aggregate__serve(search, taken);
         orr_answers_note(known, fingerprint, answer);
     }
     return answer == LEAVES_SOME;
@@ -165,7 +193,8 @@ bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, u
     const bool usable = f->aggregate->usable;
     struct orr_taken taken;
     if (f->over_quota || (usable && to == from + 1 &&
-                          orr_flat__all_come_back(search, search->capacities.bearing[from]))) {
+                          ((f->aggregate->all_first && f->windows->gang_count == 0) ||
+                           orr_flat__all_come_back(search, search->capacities.bearing[from])))) {
         return false;
     }
     orr_flat__take(search, from, to, nth, &taken);

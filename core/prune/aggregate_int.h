@@ -9,11 +9,11 @@
 struct run {
     uint32_t contender; /* one of them */
     uint32_t leaf;
+    bool first; /* of its leaf */
     uint32_t tasks;
-    uint32_t gpus;        /* of each contender; of the preemptor 1, see `own` */
-    uint32_t waiting;     /* the most GPUs that a job asks which waits just before its first */
-    bool light;           /* see aggregate_serve.c */
-    uint64_t fingerprint; /* of how its leaf stands, and what a contender asks */
+    uint32_t gpus;    /* of each contender; of the preemptor 1, see `own` */
+    uint32_t waiting; /* the most GPUs that a job asks which waits just before its first */
+    bool light;       /* see aggregate_serve.c */
 };
 
 struct stretch { /* contenders of a run that a scenario takes */
@@ -28,29 +28,27 @@ struct standing { /* of a queue that holds so many GPUs: see struct orr_queue_ra
     bool known;
 };
 
-struct turn {                    /* of a contender, NULL: there is none */
-    const struct standing *with; /* how its leaf stands then, */
-    uint32_t held;               /* which holds so many GPUs, by contenders */
-};
-
 struct service { /* a leaf */
     /* of a search */
     uint32_t queue;
     bool goes_first;            /* whoever of it are chosen, before the preemptor */
     uint32_t before;            /* leaves that are served before it if all else is equal */
     uint32_t stays, gone;       /* GPUs of its queue that no contender holds; of all contenders */
+    uint32_t most;              /* GPUs that a contender asks, or who waits before one */
+    struct orr_demand waiting;  /* the most that one asks who waits before a contender */
+    bool in_parts;              /* one of them asks a part of a GPU */
     struct standing *standings; /* by the GPUs that contenders hold */
-    uint64_t fingerprint;       /* of all that `standings` and `before` hang on */
+    uint64_t fingerprint;       /* of all of this */
     /* of a scenario */
     const struct stretch *at, *end; /* whose contenders are next */
-    uint32_t left;                  /* so many of them; 0: the leaf has no more */
+    uint32_t left;                  /* so many of that run */
     uint32_t held;                  /* GPUs, by contenders */
-    uint32_t asked;                 /* GPUs, by the next contender or who waits before it */
-    struct turn heavy;              /* of the next contender that is not light */
+    const struct standing *with;    /* what the next one asks, or who waits before it */
 };
 
 struct orr_aggregate {
     bool usable;
+    bool all_first;   /* whoever are victims, they are served before the preemptor */
     struct run *runs; /* by leaf, in line */
     uint32_t run_count;
     struct stretch *stretches; /* of a scenario, by leaf, in line */
@@ -58,12 +56,10 @@ struct orr_aggregate {
     struct service **active;   /* leaves with contenders */
     uint32_t active_count;
     struct standing own[2]; /* of the preemptor's queue: now, and with it: as if it asked one GPU */
-    uint32_t opened_for;    /* so many of the preemptor's tasks; 0: for none */
-    bool tells;             /* GPUs alone tell how leaves stand */
+    bool opened, tells;     /* it was asked whether GPUs alone tell how leaves stand; they do */
 };
 
-/* aggregate_standing.c: once for so many of the preemptor's tasks. False: how leaves stand is not
- * known. */
+/* aggregate_standing.c: once a search. False: how leaves stand is not known. */
 bool orr_aggregate__open(const struct orr_victim_search *search);
 void orr_aggregate__find_standing(const struct orr_session *session, uint32_t queue, uint32_t gpus,
                                   struct standing *standing);
@@ -79,8 +75,15 @@ static inline const struct standing *orr_aggregate__standing(const struct orr_se
     return standing;
 }
 
+/* As it is kept. */
+enum answer {
+    NOT_KNOWN,
+    LEAVES_NONE, /* the preemptor finds no place */
+    LEAVES_SOME  /* there is room at its turn, or somebody lost his place before */
+};
 /* aggregate_serve.c: serves victims until it is known that nobody can lose his place before the
- * preemptor's turn, who finds none then. True: there is room at its turn, or somebody did. */
-bool orr_aggregate__serve(const struct orr_victim_search *search, const struct orr_taken *taken);
+ * preemptor's turn, who finds none then. */
+enum answer orr_aggregate__serve(const struct orr_victim_search *search,
+                                 const struct orr_taken *taken);
 
 #endif

@@ -3,129 +3,75 @@
  * most of them the turn does not matter: tasks of one GPU find a place whenever they are served, as
  * long as all others did, and tasks that fill a node are alone in wanting an untouched one. These
  * light contenders are only counted, and placed before the next heavy one.
- *
- * A contender is served once it and all before it in its leaf stand better than those who are next
- * in other leaves. So the turn of a heavy one is that of the worst among these, and the light ones
- * of another leaf come before it as long as each of them stands better.
  */
 #include "aggregate_int.h"
 
 struct serving { /* a scenario */
-    const struct orr_session *session;
+    const struct orr_victim_search *search;
     struct orr_room_histogram rooms, tasks; /* tasks: that are left, with counted ones: */
-    uint32_t singles, whole_nodes;          /* of light contenders whose turn it was */
-    uint32_t late;                          /* contenders that may be served after the preemptor */
-    struct service **leaves;                /* with contenders */
-    uint32_t leaf_count;
+    uint32_t light[2];     /* of contenders whose turn it was: tasks of one GPU, of a whole node */
+    uint32_t late;         /* contenders that may be served after the preemptor */
+    struct service **line; /* leaves with contenders left, the best one last */
+    uint32_t count;
 };
 
-/* How a leaf stands that holds so much, where its next contender or who waits before it asks so
- * many GPUs. */
-static inline struct turn turn_of(const struct serving *serving, const struct service *leaf,
-                                  uint32_t held, uint32_t asked)
+/* --- whose turn it is --- */
+
+static bool is_before(const struct serving *serving, const struct service *a,
+                      const struct service *b)
 {
-    return (struct turn){orr_aggregate__standing(serving->session, leaf, held + asked), held};
+    const struct orr_session *session = serving->search->session;
+    if (a->with->first != b->with->first) {
+        return a->with->first < b->with->first;
+    }
+    if (a->with->share < b->with->share) {
+        return true;
+    }
+    if (a->with->share > b->with->share) {
+        return false;
+    }
+    const double now = orr_aggregate__standing(session, a, a->held)->share;
+    const double then = orr_aggregate__standing(session, b, b->held)->share;
+    return now < then || (!(now > then) && a->before < b->before);
 }
 
-static inline bool is_before(const struct serving *serving, const struct service *one,
-                             struct turn a, const struct service *other, struct turn b)
+static void put_in_line(struct serving *serving, struct service *leaf)
 {
-    if (a.with->first != b.with->first) {
-        return a.with->first < b.with->first;
+    uint32_t at = serving->count++;
+    for (; at > 0 && is_before(serving, serving->line[at - 1], leaf); at--) {
+        serving->line[at] = serving->line[at - 1];
     }
-    if (a.with->share < b.with->share || a.with->share > b.with->share) {
-        return a.with->share < b.with->share;
-    }
-    const double now = orr_aggregate__standing(serving->session, one, a.held)->share;
-    const double then = orr_aggregate__standing(serving->session, other, b.held)->share;
-    return now < then || (!(now > then) && one->before < other->before);
+    serving->line[at] = leaf;
 }
 
-static void go_to(struct service *leaf, const struct stretch *at)
+/* The leaf's next contender asks so many GPUs, or one that waits before it does. */
+static void ask(const struct serving *serving, struct service *leaf, uint32_t gpus)
 {
-    leaf->at = at;
-    leaf->left = at < leaf->end ? at->count : 0;
-    leaf->asked = at < leaf->end ? at->most : 0;
+    leaf->with = orr_aggregate__standing(serving->search->session, leaf, leaf->held + gpus);
 }
 
-/* So many contenders of the leaf's next run find places, or will. */
-static void pass(struct serving *serving, struct service *leaf, uint32_t count)
-{
-    if (count > 0) {
-        leaf->held += count * leaf->at->run->gpus;
-        leaf->asked = leaf->at->run->gpus;
-        leaf->left -= count;
-        serving->late -= leaf->goes_first ? 0 : count;
-    }
-    if (leaf->left == 0) {
-        go_to(leaf, leaf->at + 1);
-    }
-}
-
-/* How many of the leaf's next run are served before the heavy contender of another one. */
-static uint32_t count_before(const struct serving *serving, const struct service *leaf,
-                             const struct service *heavy)
+/* Contenders of the leaf's next run have their places, or will: the next one, or `some`, as long as
+ * the leaf is before the next leaf. Returns how many. */
+static uint32_t pass(struct serving *serving, struct service *leaf, bool some,
+                     const struct service *next)
 {
     const uint32_t gpus = leaf->at->run->gpus;
-    uint32_t count = 0, held = leaf->held, asked = leaf->asked;
-    if (leaf == heavy) {
-        return leaf->left;
-    }
-    while (count < leaf->left &&
-           is_before(serving, leaf, turn_of(serving, leaf, held, asked), heavy, heavy->heavy)) {
-        held += gpus;
-        asked = gpus;
+    uint32_t count = 0;
+    do {
+        leaf->held += gpus;
         count++;
+        ask(serving, leaf, gpus);
+    } while (some && count < leaf->left && (next == NULL || is_before(serving, leaf, next)));
+    serving->late -= leaf->goes_first ? 0 : count;
+    leaf->left -= count;
+    if (leaf->left == 0 && ++leaf->at < leaf->end) {
+        leaf->left = leaf->at->count;
+        ask(serving, leaf, leaf->at->most);
     }
     return count;
 }
 
-static void pass_light(struct serving *serving, struct service *leaf, const struct service *heavy)
-{
-    bool all = true;
-    while (all && leaf->left > 0 && leaf->at->run->light) {
-        const struct run *run = leaf->at->run;
-        const uint32_t count = count_before(serving, leaf, heavy);
-        *(run->gpus == 1 ? &serving->singles : &serving->whole_nodes) += count * run->tasks;
-        all = count == leaf->left;
-        pass(serving, leaf, count);
-    }
-}
-
-/* Finds the turn of the leaf's next heavy contender. */
-static void find_heavy(const struct serving *serving, struct service *leaf)
-{
-    uint32_t held = leaf->held, left = leaf->left, asked = leaf->asked;
-    bool light = true;
-    const struct stretch *at = leaf->at;
-    for (leaf->heavy.with = NULL; light && at < leaf->end; at++) {
-        const struct turn turn = turn_of(serving, leaf, held, asked);
-        if (leaf->heavy.with == NULL || is_before(serving, leaf, leaf->heavy, leaf, turn)) {
-            leaf->heavy = turn;
-        }
-        light = at->run->light;
-        held += left * at->run->gpus;
-        left = at + 1 < leaf->end ? at[1].count : 0;
-        asked = at + 1 < leaf->end ? at[1].most : 0;
-    }
-    if (light) {
-        leaf->heavy.with = NULL;
-    }
-}
-
-/* The leaf whose heavy contender is served next; NULL: there are none. */
-static struct service *next_heavy(const struct serving *serving)
-{
-    struct service *best = NULL;
-    for (uint32_t i = 0; i < serving->leaf_count; i++) {
-        struct service *leaf = serving->leaves[i];
-        if (leaf->heavy.with != NULL &&
-            (best == NULL || is_before(serving, leaf, leaf->heavy, best, best->heavy))) {
-            best = leaf;
-        }
-    }
-    return best;
-}
+/* --- placing --- */
 
 /* False: a task finds no place. */
 static bool place(struct serving *serving, uint32_t tasks, uint32_t gpus)
@@ -137,51 +83,79 @@ static bool place(struct serving *serving, uint32_t tasks, uint32_t gpus)
     return orr_histogram__place(&serving->rooms, tasks, gpus) == tasks;
 }
 
-static bool place_light(struct serving *serving, uint32_t largest_node)
+static bool place_light(struct serving *serving)
 {
-    const bool placed =
-        place(serving, serving->singles, 1) && place(serving, serving->whole_nodes, largest_node);
-    serving->singles = serving->whole_nodes = 0;
+    const struct orr_flat *f = serving->search->refuter.flat;
+    const bool placed = place(serving, serving->light[0], 1) &&
+                        place(serving, serving->light[1], (uint32_t)f->index->largest_node);
+    serving->light[0] = serving->light[1] = 0;
     return placed;
 }
 
-bool orr_aggregate__serve(const struct orr_victim_search *search, const struct orr_taken *taken)
+static enum answer place_heavy(struct serving *serving, const struct run *run)
 {
-    const struct orr_flat *f = search->refuter.flat;
-    const struct orr_contender *own = f->own;
-    const uint32_t largest = (uint32_t)f->index->largest_node;
-    struct serving serving = {.session = search->session,
+    const struct orr_flat *f = serving->search->refuter.flat;
+    const struct orr_contender *contender = &f->contenders[run->contender];
+    if (!place_light(serving)) {
+        return LEAVES_SOME;
+    }
+    if (contender == f->own) {
+        return orr_histogram__places(&serving->rooms, f->own->gpus) >= f->own->tasks ? LEAVES_SOME
+                                                                                     : LEAVES_NONE;
+    }
+    if (!place(serving, contender->tasks, contender->gpus)) {
+        /* Nor does a preemptor that asks no less find a place. */
+        return contender->gpus > f->own->gpus || contender->tasks > f->own->tasks ? LEAVES_SOME
+                                                                                  : LEAVES_NONE;
+    }
+    return NOT_KNOWN;
+}
+
+/* --- serving --- */
+
+/* Serves the leaf until another one is before it. */
+static enum answer serve_leaf(struct serving *serving, struct service *leaf)
+{
+    const struct service *next = serving->count > 0 ? serving->line[serving->count - 1] : NULL;
+    do {
+        const struct run *run = leaf->at->run;
+        const enum answer answer = run->light ? NOT_KNOWN : place_heavy(serving, run);
+        if (answer != NOT_KNOWN) {
+            return answer;
+        }
+        const uint32_t count = pass(serving, leaf, run->light, next);
+        if (run->light) {
+            serving->light[run->gpus > run->tasks] += count * run->tasks;
+        } else if (serving->late == 0 &&
+                   orr_histogram__hold_all(&serving->rooms, &serving->tasks)) {
+            return LEAVES_NONE;
+        }
+    } while (leaf->at < leaf->end && (next == NULL || is_before(serving, leaf, next)));
+    return NOT_KNOWN;
+}
+
+enum answer orr_aggregate__serve(const struct orr_victim_search *search,
+                                 const struct orr_taken *taken)
+{
+    const struct orr_aggregate *aggregate = search->refuter.flat->aggregate;
+    struct serving serving = {.search = search,
                               .rooms = *taken->rooms,
                               .tasks = taken->window->tasks,
                               .late = taken->window->late,
-                              .leaves = f->aggregate->active,
-                              .leaf_count = f->aggregate->active_count};
-    for (uint32_t i = 0; i < serving.leaf_count; i++) {
-        go_to(serving.leaves[i], serving.leaves[i]->at);
-        find_heavy(&serving, serving.leaves[i]);
+                              .line = aggregate->active};
+    for (uint32_t i = 0; i < aggregate->active_count; i++) {
+        ask(&serving, aggregate->active[i], aggregate->active[i]->at->most);
+        put_in_line(&serving, aggregate->active[i]);
     }
-    for (struct service *next; (next = next_heavy(&serving)) != NULL;) {
-        for (uint32_t i = 0; i < serving.leaf_count; i++) {
-            pass_light(&serving, serving.leaves[i], next);
+    while (serving.count > 0) {
+        struct service *leaf = serving.line[--serving.count];
+        const enum answer answer = serve_leaf(&serving, leaf);
+        if (answer != NOT_KNOWN) {
+            return answer;
         }
-        const struct orr_contender *contender = &f->contenders[next->at->run->contender];
-        if (!place_light(&serving, largest)) {
-            return true;
+        if (leaf->at < leaf->end) {
+            put_in_line(&serving, leaf);
         }
-        if (contender == own) {
-            return orr_histogram__places(&serving.rooms, own->gpus) >= own->tasks;
-        }
-        if (!place(&serving, contender->tasks, contender->gpus)) {
-            /* Nor does a preemptor that asks no less find a place. */
-            return contender->gpus > own->gpus || contender->tasks > own->tasks;
-        }
-        pass(&serving, next, 1);
-        if (serving.late == 0 && orr_histogram__hold_all(&serving.rooms, &serving.tasks)) {
-            return false;
-        }
-        find_heavy(&serving, next);
     }
-    serving.singles = serving.tasks.count[1];
-    serving.whole_nodes = largest > 1 ? serving.tasks.count[largest] : 0;
-    return !place_light(&serving, largest);
+    return place_light(&serving) ? LEAVES_NONE : LEAVES_SOME;
 }

@@ -3,10 +3,10 @@
  * that its queue holds then and the most that the contender, or a job that waits before it, asks.
  *
  * A queue stands by the largest part it holds of any resource. That is its part of the GPUs,
- * whoever of it are victims, if for each contender, for each job that waits before one and for all
- * else that the queue holds the part of GPUs is the largest. No quota or fair share of another
- * resource may be passed, whatever the queue holds. Where nodes are equal and GPUs decide on them,
- * a pod asks no larger part of the cluster's CPU than of its GPUs, so that this is the rule.
+ * whatever it holds, if it would be for pods that ask as much else as any pod does for each GPU,
+ * and nobody asks of that without GPUs. No quota or fair share of another resource may be passed,
+ * whatever the queue holds. Where nodes are equal and GPUs decide on them, a pod asks no larger
+ * part of the cluster's CPU than of its GPUs, so that this is the rule.
  */
 #include "aggregate_int.h"
 
@@ -21,44 +21,14 @@ static struct orr_queue_rank rank_of(const struct orr_session *session, uint32_t
     return rank;
 }
 
-static uint32_t gpus_of(const int64_t *amounts)
-{
-    return (uint32_t)(amounts[ORR_SHARE_GPU] / ORR_MGPU);
-}
-
 /* --- do GPUs alone tell? --- */
 
-/* By resource, the part of the queue that a unit is; a bit more where it is not of GPUs, so that
- * rounding does not matter. */
-static void weigh(const struct orr_session *session, uint32_t queue, double *parts)
-{
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        int64_t held[ORR_SHARE_KINDS] = {0};
-        held[kind] = INT64_C(1) << 30;
-        parts[kind] = rank_of(session, queue, held).share_now / (double)held[kind];
-        parts[kind] *= kind == ORR_SHARE_GPU ? 1 : 1 + 1e-9;
-    }
-}
-
-static bool are_mostly_gpus(const int64_t *amounts, const double *parts)
-{
-    bool mostly = true;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        mostly = mostly && (double)amounts[kind] * parts[kind] <=
-                               (double)amounts[ORR_SHARE_GPU] * parts[ORR_SHARE_GPU];
-    }
-    return mostly;
-}
-
-/* What is compared before parts hangs on GPUs alone, however many the queue holds. */
-static bool passes_nothing(const struct orr_session *session, uint32_t queue, const int64_t *held,
-                           const struct orr_demand *asked)
+/* What is compared before parts hangs on GPUs alone, whether the queue holds none or many. */
+static bool passes_nothing(const struct orr_session *session, uint32_t queue, const int64_t *most)
 {
     int64_t all[ORR_SHARE_KINDS], gpus[ORR_SHARE_KINDS] = {0};
     bool nothing = true;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        all[kind] = held[kind] + asked->v[kind];
-    }
+    memcpy(all, most, sizeof all);
     for (int i = 0; i < 2; i++) {
         all[ORR_SHARE_GPU] = gpus[ORR_SHARE_GPU] = i == 0 ? 0 : INT64_MAX / 2;
         nothing =
@@ -67,39 +37,32 @@ static bool passes_nothing(const struct orr_session *session, uint32_t queue, co
     return nothing;
 }
 
-static bool asks_whole_gpus(const struct orr_demand *demand)
+/* The part of GPUs is the largest, however many they are. A bit more of the others is held, so that
+ * rounding does not matter. */
+static bool are_mostly_gpus(const struct orr_session *session, uint32_t queue,
+                            const struct orr_victim_index *index)
 {
-    return demand->v[ORR_SHARE_GPU] % ORR_MGPU == 0 && !(demand->gpus_by_memory > 0);
+    const int64_t many = INT64_C(1) << 20;
+    const int64_t gpus[ORR_SHARE_KINDS] = {[ORR_SHARE_GPU] = many * ORR_MGPU};
+    const int64_t all[ORR_SHARE_KINDS] = {
+        [ORR_SHARE_CPU] = (many + 1) * index->densest[ORR_SLOT_CPU],
+        [ORR_SHARE_MEMORY] = (many + 1) * index->densest[ORR_SLOT_MEMORY],
+        [ORR_SHARE_GPU] = many * ORR_MGPU};
+    return !index->asked_apart[ORR_SLOT_CPU] && !index->asked_apart[ORR_SLOT_MEMORY] &&
+           rank_of(session, queue, all).share_now <= rank_of(session, queue, gpus).share_now;
 }
 
-/* Finds what stays in the leaf's queue, whoever is a victim, and the most GPUs that are asked.
- * False: GPUs alone do not tell how it stands. */
-static bool gpus_tell(const struct orr_victim_search *search, uint32_t leaf, int64_t *stays,
-                      uint32_t *asked)
+/* Whoever of the leaf are victims: it never holds more than now, and what one of its jobs asks that
+ * wait. */
+static bool gpus_tell(const struct orr_victim_search *search, const struct service *leaf)
 {
     const struct orr_flat *f = search->refuter.flat;
-    const struct orr_session *session = search->session;
-    const uint32_t queue = f->leaves[leaf].queue;
-    const int64_t *held = session->queues[queue].allocated;
-    double parts[ORR_SHARE_KINDS];
-    struct orr_demand waiting = {0};
-    bool tell = true;
-    weigh(session, queue, parts);
-    memcpy(stays, held, ORR_SHARE_KINDS * sizeof *stays);
-    for (uint32_t p = f->leaves[leaf].first;
-         p < f->contender_count && f->contenders[p].leaf == leaf; p++) {
-        const struct orr_demand *demand = &f->contenders[p].demand;
-        tell = tell && are_mostly_gpus(demand->v, parts);
-        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-            stays[kind] -= demand->v[kind];
-        }
-        *asked = gpus_of(demand->v) > *asked ? gpus_of(demand->v) : *asked;
-        tell = tell && asks_whole_gpus(&f->between[p]);
-        orr_flat__raise(&waiting, &f->between[p]);
+    int64_t most[ORR_SHARE_KINDS];
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        most[kind] = search->session->queues[leaf->queue].allocated[kind] + leaf->waiting.v[kind];
     }
-    *asked = gpus_of(waiting.v) > *asked ? gpus_of(waiting.v) : *asked;
-    return tell && are_mostly_gpus(waiting.v, parts) && are_mostly_gpus(stays, parts) &&
-           passes_nothing(session, queue, held, &waiting);
+    return !leaf->in_parts && passes_nothing(search->session, leaf->queue, most) &&
+           are_mostly_gpus(search->session, leaf->queue, f->index);
 }
 
 /* --- how leaves stand --- */
@@ -130,39 +93,18 @@ static uint64_t fingerprint_of(const struct orr_session *session, uint32_t queue
     return fingerprint;
 }
 
-/* False: GPUs alone do not tell how it stands. */
-static bool open_leaf(const struct orr_victim_search *search, uint32_t leaf)
+static void open_leaf(const struct orr_victim_search *search, struct service *service)
 {
-    const struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;
-    const uint32_t queue = f->leaves[leaf].queue;
-    struct service *service = &f->aggregate->services[leaf];
-    int64_t stays[ORR_SHARE_KINDS];
-    uint32_t asked = 0;
-    const bool tell = gpus_tell(search, leaf, stays, &asked);
-    service->queue = queue;
-    service->stays = gpus_of(stays);
-    service->gone = gpus_of(session->queues[queue].allocated) - service->stays;
-    service->fingerprint = fingerprint_of(session, queue) + service->before;
+    const int64_t held = session->queues[service->queue].allocated[ORR_SHARE_GPU] / ORR_MGPU;
+    service->stays = (uint32_t)held - service->gone;
+    service->fingerprint = fingerprint_of(session, service->queue) + service->before;
     service->standings =
-        orr_arena_alloc(f->arena, service->gone + asked + (size_t)1, sizeof *service->standings);
-    return tell;
+        orr_arena_alloc(search->refuter.flat->arena, service->gone + service->most + (size_t)1,
+                        sizeof *service->standings);
 }
 
-/* Of the preemptor's leaf it is known: there is nobody else. */
-static bool open_leaves(const struct orr_victim_search *search)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    bool tell = true;
-    for (uint32_t t = 0; t < f->leaf_count && tell; t++) {
-        const uint32_t next = f->leaves[t].first + 1;
-        f->aggregate->services[t].before = count_before(search, t);
-        tell = t == f->own->leaf ? next == f->contender_count || f->contenders[next].leaf != t
-                                 : open_leaf(search, t);
-    }
-    return tell;
-}
-
+/* The preemptor alone, as if it asked one GPU. */
 static void open_own(struct orr_aggregate *aggregate, struct service *own,
                      const struct orr_queue_rank *rank)
 {
@@ -176,33 +118,30 @@ static void open_own(struct orr_aggregate *aggregate, struct service *own,
     orr_fingerprint_number(&own->fingerprint, rank->share_now);
 }
 
-static void open_runs(const struct orr_flat *f)
-{
-    struct orr_aggregate *aggregate = f->aggregate;
-    for (uint32_t r = 0; r < aggregate->run_count; r++) {
-        struct run *run = &aggregate->runs[r];
-        const struct orr_contender *contender = &f->contenders[run->contender];
-        struct service *service = &aggregate->services[run->leaf];
-        service->goes_first = f->leaves[run->leaf].served_first;
-        run->fingerprint = service->fingerprint;
-        orr_fingerprint_word(&run->fingerprint,
-                             (uint64_t)service->goes_first << 1 | (run->leaf == f->own->leaf));
-        orr_fingerprint_word(&run->fingerprint, (uint64_t)contender->gpus << 32 | contender->tasks);
-    }
-}
-
 bool orr_aggregate__open(const struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
-    if (aggregate->opened_for == 0) {
-        aggregate->tells = open_leaves(search);
+    const uint32_t next = f->leaves[f->own->leaf].first + 1;
+    if (aggregate->opened) {
+        return aggregate->tells;
     }
-    if (aggregate->tells && aggregate->opened_for != search->k) {
-        open_own(aggregate, &aggregate->services[f->own->leaf], &f->preemptor_rank);
-        open_runs(f);
+    aggregate->opened = true;
+    aggregate->tells = (next == f->contender_count || f->contenders[next].leaf != f->own->leaf);
+    for (uint32_t t = 0; t < f->leaf_count && aggregate->tells; t++) {
+        struct service *service = &aggregate->services[t];
+        const bool own = t == f->own->leaf;
+        service->queue = f->leaves[t].queue;
+        service->goes_first = f->leaves[t].served_first;
+        service->before = count_before(search, t);
+        if (own) {
+            open_own(aggregate, service, &f->preemptor_rank);
+        } else {
+            open_leaf(search, service);
+        }
+        orr_fingerprint_word(&service->fingerprint, (uint64_t)service->goes_first << 1 | own);
+        aggregate->tells = own || gpus_tell(search, service);
     }
-    aggregate->opened_for = search->k;
     return aggregate->tells;
 }
 

@@ -32,7 +32,7 @@ uint32_t orr_histogram__place(struct orr_room_histogram *rooms, uint32_t tasks, 
         const uint32_t each = gpus == 1 ? room : room / gpus;
         const uint32_t here = left < each ? left : each;
         const uint32_t all = rooms->count[room];
-        const uint32_t nodes = left >= all * each ? all : left < 2 * each ? 1 : left / each;
+        const uint32_t nodes = left < 2 * each ? 1 : left < all * each ? left / each : all;
         orr_histogram_take(rooms, room, nodes);
         orr_histogram_add(rooms, room - here * gpus, nodes);
         left -= nodes * here;
@@ -118,7 +118,7 @@ bool orr_histogram__hold_all(const struct orr_room_histogram *rooms,
                              const struct orr_room_histogram *tasks)
 {
     uint32_t sizes = tasks->some;
-    if (sizes == 0 || rooms->some == 0 || !is_chain(sizes)) {
+    if (sizes == 0 || rooms->some == 0) {
         return sizes == 0;
     }
     /* Tasks as large as the largest room take an untouched one, all alike. Others go there when
@@ -135,5 +135,6 @@ bool orr_histogram__hold_all(const struct orr_room_histogram *rooms,
      * of at least r), up to where the small ones are in rooms of at least r: then they are u
      * further there than otherwise, and break into at most one more place, but did not break into
      * r's. */
-    return without_smallest(without_smallest(sizes)) == 0 && hold_two(rooms, tasks);
+    return without_smallest(without_smallest(sizes)) == 0 && is_chain(tasks->some) &&
+           hold_two(rooms, tasks);
 }
