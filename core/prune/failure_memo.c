@@ -29,12 +29,11 @@ static void hash_jobs(uint64_t *hash, const struct orr_victim_search *search, ui
     }
 }
 
-/* 0: it is not known (no backlog, jobs that are not ready, changes left uncommitted, NUMA). */
+/* 0: it is not known (no backlog, changes left uncommitted, NUMA). */
 static uint64_t hash_world(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (session->backlog == NULL || session->backlog->unready_count > 0 || session->abandoned ||
-        session->numa != NULL) {
+    if (session->backlog == NULL || session->abandoned || session->numa != NULL) {
         return 0;
     }
     const struct orr_victim_index *all = orr_victim_index_now(session);
