@@ -193,13 +193,14 @@ bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, u
     const bool usable = f->aggregate->usable;
     struct orr_taken taken;
     if (f->over_quota || (usable && to == from + 1 &&
-                          ((f->aggregate->all_first && f->windows->gang_count == 0) ||
+                          ((f->aggregate->all_first && f->windows->gang_count == 0 && !f->odd) ||
                            orr_flat__all_come_back(search, search->capacities.bearing[from])))) {
         return false;
     }
     orr_flat__take(search, from, to, nth, &taken);
     const bool nothing = taken.window->late == 0 && orr_flat__leave_nothing(f, &taken.sizes);
-    const bool place = !nothing && (!usable || may_leave_place(search, &taken));
+    const bool place =
+        taken.window->odd > 0 || (!nothing && (!usable || may_leave_place(search, &taken)));
     orr_flat__put_back(search, &taken);
     return place;
 }

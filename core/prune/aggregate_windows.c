@@ -63,6 +63,7 @@ static void count_one(const struct orr_victim_search *search, struct orr_window 
     if (contender->tasks == 1) {
         count(search->refuter.flat, window, contender, by);
     }
+    window->odd += contender->odd ? by : 0;
 }
 
 /* A node and its victims, from the last one back; by: 1 to take them, -1 to leave them. */

@@ -39,14 +39,13 @@ static uint64_t hash_world(struct orr_victim_search *search)
     const struct orr_victim_index *all = orr_victim_index_now(session);
     const bool timed = orr_victim_index_timed(session);
     uint64_t hash = orr_victim__search_fingerprint(search);
-    orr_fingerprint_word(&hash, search->refuter.flat == NULL ? all->content_fingerprint
-                                                             : all->gpu_content_fingerprint);
+    orr_fingerprint_word(&hash, !orr_flat__is_flat(search) ? all->content_fingerprint
+                                                           : all->gpu_content_fingerprint);
     for (uint32_t i = 0; i < search->queue_count; i++) {
         orr_fingerprint_word(&hash,
                              session->queues[search->queues[i]].fingerprint + search->queues[i]);
     }
-    const bool listed =
-        timed || search->refuter.flat == NULL; /* flat: all of whoever is active is */
+    const bool listed = timed || !orr_flat__is_flat(search); /* flat: all of whoever is active is */
     for (uint32_t q = 0; listed && q < session->queue_count; q++) {
         hash_jobs(&hash, search, q, timed);
     }
@@ -68,7 +67,7 @@ void orr_victim__note_failure(struct orr_victim_search *search)
 {
     const struct orr_refuter *refuter = &search->refuter;
     if (refuter->world != 0 &&
-        (refuter->flat == NULL ||
+        (!orr_flat__is_flat(search) ||
          refuter->scenarios == search->session->scenarios_of[search->action])) {
         orr_answers_note(&search->session->victim_index->failures, refuter->world,
                          search->outcome + 1u);

@@ -113,7 +113,7 @@ uint64_t orr_victim__search_fingerprint(struct orr_victim_search *search)
     if (search->refuter.fingerprint == 0) {
         orr_victim__fingerprint_job(&fingerprint, search->session, search->job);
         orr_fingerprint_word(&fingerprint, fingerprint_queues(search->session));
-        orr_fingerprint_word(&fingerprint, search->refuter.flat == NULL
+        orr_fingerprint_word(&fingerprint, !orr_flat__is_flat(search)
                                                ? orr_victim__waiting_fingerprint(search)
                                                : orr_flat__waiting_fingerprint(search));
         search->refuter.fingerprint = fingerprint | 1;

@@ -9,6 +9,10 @@
  * queue. So a leaf's jobs up to its next contender are one block, served when the worst of them is
  * the first among the leaves. How the leaf stands only gets worse with what a job asks: the worst
  * of those that wait stands no worse than if one job asked the most of each resource that any does.
+ *
+ * A world may be flat but for candidates that are evicted or placed in part (odd contenders), or
+ * but for lanes that are not up to date. Windows without odd victims are served as in a flat world
+ * then: odd contenders merely hold what they hold. Everything else is asked as in trees.
  */
 #include "flat_int.h"
 
@@ -148,7 +152,7 @@ static const struct orr_contender_row *filter(struct orr_victim_search *search,
     return some;
 }
 
-/* False: they are no contenders of a flat world. */
+/* False: some of them are in queues of no flat world. */
 static bool add_row(struct orr_victim_search *search, const struct orr_contender_row *row)
 {
     struct orr_flat *f = search->refuter.flat;
@@ -164,7 +168,8 @@ static bool add_row(struct orr_victim_search *search, const struct orr_contender
             return false;
         }
     }
-    return !row->odd;
+    f->odd = f->odd || row->odd;
+    return true;
 }
 
 static bool list_rows(struct orr_victim_search *search)
@@ -186,8 +191,7 @@ static bool list_rows(struct orr_victim_search *search)
 void orr_victim__open_flat(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (!orr_flat__rules_allow(session) || !orr_flat__is_preemptor(search) ||
-        session->backlog->unready_count > 0) {
+    if (!orr_flat__rules_allow(session) || !orr_flat__is_preemptor(search)) {
         return;
     }
     struct orr_victim_index *all = orr_victim_index_now(session);
@@ -204,8 +208,8 @@ void orr_victim__open_flat(struct orr_victim_search *search)
     *f->own = orr_flat__contender(session, search->job, search->tasks.tasks[0], 1);
     f->own->elastic_state = (int8_t)orr_jobview_elastic_state(session, search->view);
     f->own->leaf = leaf_of(f, search, session->jobs[search->job].queue);
-    if (f->own->leaf == ORR_NONE || !list_absent(search) || !are_siblings(f, session) ||
-        !list_rows(search)) {
+    f->odd = session->backlog->unready_count > 0 || !list_absent(search);
+    if (f->own->leaf == ORR_NONE || !are_siblings(f, session) || !list_rows(search)) {
         search->refuter.flat = NULL;
     }
 }
@@ -286,13 +290,40 @@ void orr_flat__raise(struct orr_demand *most, const struct orr_demand *demand)
     most->gpus = demand->gpus > most->gpus ? demand->gpus : most->gpus;
 }
 
-void orr_flat__find_waiting(const struct orr_victim_search *search,
+/* The same where lanes do not tell who waits. Who is not listed asks no more than a job before it
+ * that no contender comes after. */
+static void find_listed(struct orr_victim_search *search, const struct orr_contender *contenders,
+                        uint32_t count, struct orr_demand *most)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *jobs = session->jobs;
+    (void)orr_victim__search_fingerprint(search); /* which lists who waits and may count */
+    for (uint32_t w = 0, c = 0; w < search->refuter.waiting_count; w++) {
+        const struct orr_order_entry *entry = &search->refuter.waiting[w];
+        const struct orr_contender waiting = {.job = entry->view.job,
+                                              .elastic_state = (int8_t)entry->elastic_state};
+        if (jobs[waiting.job].queue == jobs[contenders->job].queue) {
+            while (c < count && orr_flat__is_before(session, &contenders[c], &waiting)) {
+                c++;
+            }
+            if (c < count) {
+                orr_flat__raise(&most[c], &entry->demand);
+            }
+        }
+    }
+}
+
+void orr_flat__find_waiting(struct orr_victim_search *search,
                             const struct orr_contender *contenders, uint32_t count,
                             struct orr_demand *most)
 {
     const struct orr_session *session = search->session;
     const struct orr_backlog *backlog = session->backlog;
     const struct orr_backlog_leaf *leaf = &backlog->leaves[session->jobs[contenders->job].queue];
+    if (search->refuter.flat->odd) {
+        find_listed(search, contenders, count, most);
+        return;
+    }
     for (uint32_t i = 0; i < leaf->count; i++) {
         const struct orr_lane *lane = &backlog->lanes[leaf->lanes[i]];
         uint32_t from = 0;
@@ -335,8 +366,11 @@ static void list_contenders(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     const bool by_queue = search->action == ORR_ACTION_RECLAIM;
     bool own_listed = false;
-    f->contenders =
-        orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *f->contenders);
+    uint32_t victim_count = 0;
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        victim_count += f->rows[r]->count;
+    }
+    f->contenders = orr_arena_take(f->arena, victim_count + (size_t)1, sizeof *f->contenders);
     for (uint32_t r = 0, leaf = 0; r < f->row_count; r++) {
         const struct orr_contender_row *row = f->rows[r];
         if (!own_listed && by_building(f->own, row->contenders, session) < 0) {
@@ -406,7 +440,9 @@ void orr_flat__start_probe(struct orr_victim_search *search)
     struct orr_flat *f = search->refuter.flat;
     if (f->contenders == NULL) {
         line_up(search);
-        prepare_order(search);
+        if (!f->odd) {
+            prepare_order(search);
+        }
         f->aggregate = orr_flat__make_aggregate(search);
         orr_flat__make_windows(search);
     }

@@ -56,6 +56,7 @@ struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nod
     uint64_t changes; /* of the state when it was brought up to date */
     uint32_t *counts; /* by run, the preemptor included */
     uint32_t late;    /* those that may be served after the preemptor */
+    uint32_t odd;     /* tasks of odd contenders */
     struct orr_room_histogram rooms, tasks;
 };
 #define ORR_WINDOWS 32 /* the last for any nodes, the others for growing numbers of them */
@@ -87,6 +88,9 @@ struct orr_flat {
     const struct orr_contender_row *
         *rows; /* whoever may be a victim; of several queues in consolidation */
     uint32_t row_count;
+    /* Some of them are odd, or lanes do not tell who waits: only windows without odd victims are
+     * asked as in a flat world. */
+    bool odd;
     struct orr_contender *own; /* the preemptor's; before the first probe with one task */
     /* In line: by leaf, in each the best first. NULL until the first probe, and what follows. */
     struct orr_contender *contenders;
@@ -106,6 +110,12 @@ struct orr_flat {
     struct orr_aggregate *aggregate;
     struct orr_windows *windows; /* NULL until the first probe */
 };
+
+/* Whoever is a victim, and lanes tell who waits. */
+static inline bool orr_flat__is_flat(const struct orr_victim_search *search)
+{
+    return search->refuter.flat != NULL && !search->refuter.flat->odd;
+}
 
 /* --- victim_index.c --- */
 
@@ -215,7 +225,7 @@ uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t lane
 void orr_flat__raise(struct orr_demand *most, const struct orr_demand *demand);
 /* Of each of the contenders, of one queue and the best first: the most of each resource that a job
  * asks which waits in the queue and is served before it, but after the contender before it. */
-void orr_flat__find_waiting(const struct orr_victim_search *search,
+void orr_flat__find_waiting(struct orr_victim_search *search,
                             const struct orr_contender *contenders, uint32_t count,
                             struct orr_demand *most);
 void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender);

@@ -80,12 +80,12 @@ bool orr_refute__search(struct orr_victim_search *search)
         return true;
     }
     orr_victim__open_flat(search);
-    if (search->refuter.flat == NULL) {
+    if (!orr_flat__is_flat(search)) {
         list_candidates(search);
     }
     return search->candidate_count == 0 ||
            REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search)) ||
-           (search->refuter.flat != NULL &&
+           (orr_flat__is_flat(search) &&
             REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__search_outcome(search)));
 }
 

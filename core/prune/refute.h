@@ -33,7 +33,7 @@ struct orr_refuter {    /* of a search; private to prune/ */
     bool apart_known;
     uint32_t same_nodes;   /* the first nodes of a window that are as they were in the last state */
     uint32_t windows_from; /* nodes of the first window of that state */
-    struct orr_flat *flat; /* NULL: the world is not flat, or all is tried */
+    struct orr_flat *flat; /* NULL: no part of the world is flat, or all is tried */
     struct orr_places *places[2]; /* places.h, by measure; NULL until asked */
     bool domains_known;
     struct orr_place_sums *domains; /* domains.c; NULL: the preemptor need not stay in one */

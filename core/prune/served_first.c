@@ -43,9 +43,8 @@ static void find_rank(const struct orr_session *session, uint32_t queue, const i
 /* Whichever of the row's jobs are victims: all are served before the preemptor. Each victim that
  * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
  * before it finds at least one victim not yet placed again. */
-static bool all_served_first(const struct orr_victim_search *search,
-                             const struct orr_contender_row *row, uint32_t queue,
-                             const struct orr_queue_rank *preemptor)
+static bool all_served_first(struct orr_victim_search *search, const struct orr_contender_row *row,
+                             uint32_t queue, const struct orr_queue_rank *preemptor)
 {
     const struct orr_session *session = search->session;
     const int64_t *held = session->queues[queue].allocated;
@@ -119,7 +118,7 @@ static bool accumulate_enough(const struct orr_victim_search *search)
 
 /* The preemptor stands no better than by what it asks, nor than one that waits before it does by
  * its GPUs alone. */
-static void rank_preemptor(const struct orr_victim_search *search)
+static void rank_preemptor(struct orr_victim_search *search)
 {
     struct orr_flat *f = search->refuter.flat;
     const struct orr_session *session = search->session;

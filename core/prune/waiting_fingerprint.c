@@ -38,7 +38,7 @@ static void list_marks(struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     struct orr_order_entry *marks =
         orr_arena_take(&search->memory, 3 * ((size_t)search->candidate_count + 1), sizeof *marks);
-    const struct orr_flat *flat = search->refuter.flat;
+    const struct orr_flat *flat = orr_flat__is_flat(search) ? search->refuter.flat : NULL;
     uint32_t count = 0;
     for (uint32_t c = 0; c <= search->candidate_count; c++) {
         const uint32_t job = flat != NULL                   ? flat->contenders[c].job
@@ -126,7 +126,7 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
                              orr_order_compare_built(session, &marks[m], &search->waiting[w]) < 0);
         const struct orr_order_entry *next = marked ? &marks[m++] : &search->waiting[w++];
         const uint32_t queue = session->jobs[next->view.job].queue;
-        if (!marked && search->refuter.flat != NULL &&
+        if (!marked && orr_flat__is_flat(search) &&
             (m == mark_count || session->jobs[marks[m].view.job].queue != queue)) {
             continue;
         }

@@ -64,6 +64,29 @@ case_elastic() { # with the rule off who comes back is lost too
     same elastic && { [ -n "$rows_given" ] || refutes; } &&
         agrees "$dir/elastic" --set policy.params.allow_consolidating_reclaim=false
 }
+case_elastic_elsewhere() { # windows without elastic jobs are those of a flat world
+    cat >"$dir/windows.csv" <<END
+job,submit_s,run_s,pods,gpus_per_pod,queue,kind,min_pods
+parts,0,90000,2,1,a,training,1
+stays,1,90000,1,1,c,interactive,
+holds,2,90000,1,1,b,training,
+one,3,90000,1,1,a,training,
+two,4,90000,1,1,a,training,
+more,5,90000,1,2,b,training,
+wants,10,900,1,1,b,training,
+END
+    cat >"$dir/windows.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 2, gpus: 4, gpu_model: P100}}}
+queues: {a: {gpu: [4, 1, unlimited]}, b: {gpu: [4, 1, unlimited]}, c: {gpu: [1, 1, unlimited]}}
+workload: [{name: windows, kind: training, trace: windows.csv}]
+policy: {name: kai}
+horizon: 1000s
+END
+    agrees "$dir/windows"
+    refutes aggregate
+}
 case_recorded() { # victims of an earlier scenario among the same ones: the validator goes through the others first
     first=47400 rows=510 nodes=3
     same elastic --set horizon=26000s
