@@ -165,8 +165,7 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
         nth != ORR_NONE && refuter->same_nodes > 0 && to - from <= refuter->same_nodes;
     return same ||
            (search->action == ORR_ACTION_CONSOLIDATION &&
-            LACKS(search, ORR_PRUNER_REGAIN,
-                  orr_victim__cannot_regain(search, from, to, nth == ORR_NONE))) ||
+            LACKS(search, ORR_PRUNER_REGAIN, orr_victim__cannot_regain(search, from, to))) ||
            (refuter->flat != NULL && search->recorded.count == 0 &&
             LACKS(search, ORR_PRUNER_AGGREGATE, !orr_victim__leaves_place(search, from, to, nth)));
 }

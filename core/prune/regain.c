@@ -7,9 +7,8 @@
  * place, whatever room there is and whoever goes first. Of a active tasks and a minimum m, l lost
  * ones are more than the max (m - a + l, 1) it is given if and only if l > 1 and a > m.
  *
- * So a job that runs more than its minimum may lose one task. The victims of a single node are all
- * potential ones of the jobs that have any there; those of several nodes are all steps that have
- * any there, and of more nodes more.
+ * So a job that runs more than its minimum may lose one task. A scenario takes the groups of all
+ * potential victims on its nodes, and the recorded victims besides.
  */
 #include "prune_int.h"
 
@@ -21,51 +20,46 @@ static bool runs_more(const struct orr_session *session, uint32_t index)
            (int32_t)job->active > session->sets[job->first_set + 1].min;
 }
 
-static bool is_lost(const struct orr_session *session, const struct orr_victim *victim,
-                    uint32_t job)
-{
-    return victim->job == job &&
-           orr_status_in(session->tasks[victim->task].live.status, ORR_STATES_ACTIVE_ALLOCATED);
-}
-
-struct window { /* bearing nodes at [from, to) */
-    uint32_t from, to;
-    bool is_single; /* of its jobs all potential victims are taken, not steps */
-};
-
-/* A scenario that takes this potential victim takes another one of its job. */
-static bool takes_more(const struct orr_victim_search *search, uint32_t at,
-                       const struct window *window)
+/* The scenario of the bearing nodes at [from, to), which takes the victim's group, takes the other
+ * task of its job, too. */
+static bool takes(const struct orr_victim_search *search, const struct orr_victim *victim,
+                  uint32_t other, uint32_t from, uint32_t to)
 {
     const struct orr_capacities *c = &search->capacities;
-    const struct orr_victim *victim = &search->potential.items[at];
-    bool more = false;
-    for (uint32_t i = 0; i < search->potential.count && !more; i++) {
-        const struct orr_victim *other = &search->potential.items[i];
-        const bool taken = window->is_single || other->group == victim->group ||
-                           (other->node != ORR_NONE && c->at[other->node] >= window->from &&
-                            c->at[other->node] < window->to);
-        more = i != at && taken && is_lost(search->session, other, victim->job);
+    const uint32_t node = search->session->tasks[other].live.node;
+    uint32_t at = node == ORR_NONE ? ORR_NONE : orr_capacities_last_on(c, node);
+    while (at != ORR_NONE && search->potential.items[at].task != other) {
+        at = search->potential.items[at].before;
     }
-    for (uint32_t i = 0; i < search->recorded.count && !more; i++) {
-        more = is_lost(search->session, &search->recorded.items[i], victim->job);
+    return search->is_recorded[other] ||
+           (at != ORR_NONE && (search->potential.items[at].group == victim->group ||
+                               (c->at[node] >= from && c->at[node] < to)));
+}
+
+static bool takes_more(const struct orr_victim_search *search, const struct orr_victim *victim,
+                       uint32_t from, uint32_t to)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[victim->job];
+    bool more = false;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count && !more; t++) {
+        more = t != victim->task &&
+               orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED) &&
+               takes(search, victim, t, from, to);
     }
     return more;
 }
 
-bool orr_victim__cannot_regain(const struct orr_victim_search *search, uint32_t from, uint32_t to,
-                               bool is_single)
+bool orr_victim__cannot_regain(const struct orr_victim_search *search, uint32_t from, uint32_t to)
 {
     const struct orr_capacities *c = &search->capacities;
-    const struct window window = {.from = from, .to = to, .is_single = is_single};
-    for (uint32_t n = from; n < to; n++) {
-        for (uint32_t at = orr_capacities_last_on(c, c->bearing[n]); at != ORR_NONE;
-             at = search->potential.items[at].before) {
-            if (runs_more(search->session, search->potential.items[at].job) &&
-                takes_more(search, at, &window)) {
-                return true;
-            }
+    bool more = false;
+    for (uint32_t n = from; n < to && !more; n++) {
+        uint32_t at = orr_capacities_last_on(c, c->bearing[n]);
+        for (; at != ORR_NONE && !more; at = search->potential.items[at].before) {
+            const struct orr_victim *victim = &search->potential.items[at];
+            more = runs_more(search->session, victim->job) && takes_more(search, victim, from, to);
         }
     }
-    return false;
+    return more;
 }
