@@ -51,31 +51,27 @@ static uint32_t find_pinned(const struct orr_session *session, uint32_t job,
 }
 
 /* By domain of the level that the job must stay in; NULL: it need not stay together. */
-static struct orr_place_sums *sums_of(struct orr_victim_search *search)
+static struct orr_places *places_of(struct orr_victim_search *search)
 {
     struct orr_refuter *refuter = &search->refuter;
-    if (!refuter->domains_known) {
-        const struct orr_topology_level *level = level_of(search->session, search->job);
-        refuter->domains_known = true;
-        if (level != NULL) {
-            refuter->domains = orr_arena_take(&search->memory, 1, sizeof *refuter->domains);
-            orr_places__open_sums(refuter->domains, &search->memory, level->domain_count);
-            refuter->domains->domain_of = level->domain_of_node;
-            refuter->domains->pinned = find_pinned(search->session, search->job, level);
-        }
+    const struct orr_topology_level *level =
+        refuter->domains_known ? NULL : level_of(search->session, search->job);
+    if (level != NULL) {
+        refuter->domains = orr_places__open(search, level);
+        refuter->domains->pinned = find_pinned(search->session, search->job, level);
     }
+    refuter->domains_known = true;
     return refuter->domains;
 }
 
 bool orr_victim__pins_domain(struct orr_victim_search *search)
 {
-    return search->session->jobs[search->job].active > 0 && sums_of(search) != NULL &&
-           sums_of(search)->pinned != ORR_NONE;
+    return search->session->jobs[search->job].active > 0 && places_of(search) != NULL &&
+           places_of(search)->pinned != ORR_NONE;
 }
 
 bool orr_victim__lacks_domain(struct orr_victim_search *search, const struct orr_victims *potential)
 {
-    struct orr_place_sums *domains = sums_of(search);
-    return domains != NULL && orr_places__lack(orr_places__of(search, ORR_MEASURE_ALL), domains,
-                                               false, potential, &search->recorded);
+    struct orr_places *places = places_of(search);
+    return places != NULL && orr_places__lack(search, places, potential);
 }

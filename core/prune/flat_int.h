@@ -134,13 +134,6 @@ struct orr_node_seen {    /* a node, as it was when it was looked at last */
     int32_t idle;         /* whole GPUs */
 };
 
-struct orr_gained { /* on a node, by victims that are moved away from it */
-    bool any;
-    int64_t amounts[ORR_SLOTS_MAX];
-    int64_t shares; /* of shared devices, of each so many: */
-};
-#define ORR_DEVICE_SHARE (INT64_C(1) << 20)
-
 struct orr_victim_index {
     struct orr_arena kept; /* as long as the index: what is by node or queue */
     struct orr_queue_index *queues;
@@ -160,9 +153,8 @@ struct orr_victim_index {
     int32_t most_idle, largest_node;
     uint64_t odd_nodes, uneven_nodes; /* sums of all nodes' */
     uint64_t content_fingerprint, gpu_content_fingerprint;
-    struct orr_gained *gained; /* by node: scratch of places.c, all 0 between */
-    uint32_t *gained_on;       /* the nodes that are in use of it */
-    uint32_t uncounted_nodes;  /* with MIG instances or too many GPUs to be counted so */
+    int64_t (*gained)[ORR_SLOTS_MAX]; /* by node: scratch of places.c, all 0 between */
+    uint32_t uncounted_nodes;         /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
     struct orr_contender_row oldest; /* its candidates */
     uint32_t oldest_but;             /* without this job, or ORR_NONE */

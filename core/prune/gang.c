@@ -41,7 +41,8 @@ bool orr_victim__asks_alike(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const int64_t each = orr_victim__pending_gpus(session, search->tasks.tasks[0]);
-    bool alike = each > 0 && session->jobs[search->job].set_count <= 2 && session->v017 == NULL;
+    bool alike = search->refuter.flat == NULL && each > 0 &&
+                 session->jobs[search->job].set_count <= 2 && session->v017 == NULL;
     for (uint32_t i = 1; alike && i < search->tasks.count; i++) {
         alike = orr_victim__pending_gpus(session, search->tasks.tasks[i]) == each;
     }

@@ -3,8 +3,8 @@
  * in every world, as queues, topology and whatever else is asked can only make places fewer.
  *
  * Every task that is moved must find a place again, and so must the preemptor's. Let z be the
- * amounts that the preemptor's first task asks, but for a part of a device, or its whole GPUs
- * alone, as a task that is moved may ask enough of these and less of the rest. A node on which r is
+ * whole GPUs that the preemptor's first task asks, or if it asks none all else it asks but a part
+ * of a device: a task that is moved may ask as many GPUs and less of the rest. A node on which r is
  * free has min (r / z) places, over these resources, all shares rounded down, and a task that asks
  * a takes at least min (a / z) of them wherever it goes. So if all find a place,
  *
@@ -23,76 +23,15 @@
  */
 #include "places.h"
 
-#include <string.h>
-
-/* --- what a node has, and what a task takes --- */
-
-static int64_t room_of(const struct orr_session *session, uint32_t node, uint32_t slot)
-{
-    if (slot == ORR_SLOT_GPU) {
-        return session->victim_index->whole[node];
-    }
-    const int64_t room = session->nodes[node].idle.v[slot] + session->nodes[node].releasing.v[slot];
-    return room > 0 ? room : 0;
-}
-
-/* With what those that are moved leave there; `gained` NULL: while nobody is. */
-static int64_t places_on(const struct orr_places *places, uint32_t node,
-                         const struct orr_gained *gained)
-{
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < places->slot_count && least > 0; i++) {
-        const uint32_t slot = places->slots[i];
-        int64_t room = room_of(places->session, node, slot);
-        if (gained != NULL) {
-            room += gained->amounts[slot];
-            room += slot == ORR_SLOT_GPU ? gained->shares / ORR_DEVICE_SHARE : 0;
-        }
-        const int64_t count = room / places->each[slot];
-        least = count < least ? count : least;
-    }
-    return least;
-}
+/* --- what a task asks, and what it leaves --- */
 
 static int64_t asked(const struct orr_ask *ask, uint32_t slot)
 {
-    if (slot == ORR_SLOT_GPU) {
-        return orr_ask_is_shared(ask) ? 0 : ask->request.v[slot] / ORR_MGPU;
-    }
-    return ask->request.v[slot];
+    return slot == ORR_SLOT_GPU && orr_ask_is_shared(ask) ? 0 : ask->request.v[slot];
 }
 
-static int64_t taken(const struct orr_places *places, const struct orr_ask *ask)
-{
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < places->slot_count && least > 0; i++) {
-        const int64_t count = asked(ask, places->slots[i]) / places->each[places->slots[i]];
-        least = count < least ? count : least;
-    }
-    return least;
-}
-
-/* For a preemptor whose first task asks this. */
-static void open_places(struct orr_places *places, struct orr_session *session,
-                        struct orr_arena *memory, const struct orr_ask *first,
-                        enum orr_measure measure)
-{
-    *places = (struct orr_places){.session = session};
-    for (uint32_t slot = 0; slot < session->slot_count; slot++) {
-        const bool measured =
-            measure == ORR_MEASURE_ALL ? slot != ORR_SLOT_PODS : slot == ORR_SLOT_GPU;
-        if (measured && asked(first, slot) > 0) {
-            places->each[slot] = asked(first, slot);
-            places->slots[places->slot_count++] = slot;
-        }
-    }
-    orr_places__open_sums(&places->all, memory, 1);
-}
-
-/* --- what is moved away --- */
-
-/* A device of which nobody holds memory is a whole one without any task of it, too: a small part of
- * little memory is rounded down to 0. */
+/* Of whole devices, in milli-GPU. One of which nobody holds memory is a whole one without any task
+ * of it, too: a small part of little memory is rounded down to 0. */
 static int64_t shares_left(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_snode *node = &session->nodes[task->live.node];
@@ -105,11 +44,67 @@ static int64_t shares_left(const struct orr_session *session, const struct orr_s
             continue; /* it counts as a whole one already */
         }
         const int64_t held_mib = gpu->allocated - gpu->releasing;
-        shares += held_mib <= need_mib ? ORR_DEVICE_SHARE
-                                       : (need_mib * ORR_DEVICE_SHARE + held_mib - 1) / held_mib;
+        shares += held_mib <= need_mib ? ORR_MGPU : (need_mib * ORR_MGPU + held_mib - 1) / held_mib;
     }
     return shares;
 }
+
+static int64_t left(const struct orr_session *session, const struct orr_stask *task, uint32_t slot)
+{
+    const struct orr_ask *ask = orr_task_ask(session, task);
+    return slot == ORR_SLOT_GPU && orr_ask_is_shared(ask) ? shares_left(session, task)
+                                                          : asked(ask, slot);
+}
+
+/* --- places that nodes have, and that tasks take --- */
+
+static int64_t places_on(const struct orr_places *places, const struct orr_session *session,
+                         uint32_t node)
+{
+    const struct orr_snode *of = &session->nodes[node];
+    const int64_t *gained = session->victim_index->gained[node];
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < places->slot_count && least > 0; i++) {
+        const uint32_t slot = places->slots[i];
+        const int64_t room = of->idle.v[slot] + of->releasing.v[slot];
+        const int64_t count = ((room > 0 ? room : 0) + gained[slot]) / places->each[slot];
+        least = count < least ? count : least;
+    }
+    return least;
+}
+
+static int64_t taken(const struct orr_places *places, const struct orr_ask *ask)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < places->slot_count && least > 0; i++) {
+        const int64_t count = asked(ask, places->slots[i]) / places->each[places->slots[i]];
+        least = count < least ? count : least;
+    }
+    return least;
+}
+
+/* ORR_NONE: the node does not count. */
+static uint32_t domain_at(const struct orr_places *places, uint32_t node)
+{
+    const uint32_t domain = places->domain_of == NULL ? 0 : places->domain_of[node];
+    return places->pinned == ORR_NONE || domain == places->pinned ? domain : ORR_NONE;
+}
+
+/* Node by node, until a domain has so many. */
+static bool have_free(struct orr_places *places, const struct orr_session *session, int64_t enough)
+{
+    while (places->most < enough && places->counted < session->node_count) {
+        const uint32_t n = places->counted++, domain = domain_at(places, n);
+        if (domain != ORR_NONE) {
+            places->free[domain] += places_on(places, session, n);
+            places->most =
+                places->free[domain] > places->most ? places->free[domain] : places->most;
+        }
+    }
+    return places->most >= enough;
+}
+
+/* --- moving victims away (sign 1) and back (-1) --- */
 
 static bool is_moved(const struct orr_stask *task)
 {
@@ -117,119 +112,104 @@ static bool is_moved(const struct orr_stask *task)
            task->live.node != ORR_NONE;
 }
 
-static void move(struct orr_places *places, const struct orr_stask *task)
+/* Returns how many places the task's domain has then. */
+static int64_t move(const struct orr_places *places, const struct orr_session *session,
+                    const struct orr_stask *task, int sign)
 {
-    const struct orr_session *session = places->session;
-    const struct orr_ask *ask = orr_task_ask(session, task);
-    struct orr_gained *gained = &session->victim_index->gained[task->live.node];
-    if (!gained->any) {
-        gained->any = true;
-        session->victim_index->gained_on[places->touched_count++] = task->live.node;
+    const uint32_t node = task->live.node, domain = domain_at(places, node);
+    if (domain == ORR_NONE) {
+        return 0;
     }
+    places->gained[domain] -= places_on(places, session, node);
     for (uint32_t i = 0; i < places->slot_count; i++) {
-        gained->amounts[places->slots[i]] += asked(ask, places->slots[i]);
+        const uint32_t slot = places->slots[i];
+        session->victim_index->gained[node][slot] += sign * left(session, task, slot);
     }
-    gained->shares += orr_ask_is_shared(ask) ? shares_left(session, task) : 0;
+    places->gained[domain] += places_on(places, session, node);
+    return places->free[domain] + places->gained[domain];
 }
 
-/* Returns how many places they take when they come back. */
-static int64_t move_all(struct orr_places *places, const struct orr_victims *victims)
+/* Returns the most places of a domain, and adds to those needed what victims take that come back.
+ */
+static int64_t move_all(const struct orr_victim_search *search, const struct orr_places *places,
+                        const struct orr_victims *potential, int sign, int64_t *needed)
 {
-    int64_t needed = 0;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const struct orr_stask *task = &places->session->tasks[victims->items[i].task];
+    const struct orr_session *session = search->session;
+    int64_t most = places->most;
+    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
+        const struct orr_stask *task = &session->tasks[orr_victim__nth_task(search, potential, i)];
         if (is_moved(task)) {
-            move(places, task);
-            needed += taken(places, orr_task_ask(places->session, task));
-        }
-    }
-    return needed;
-}
-
-static void move_back(struct orr_places *places)
-{
-    const struct orr_victim_index *all = places->session->victim_index;
-    for (uint32_t i = 0; i < places->touched_count; i++) {
-        memset(&all->gained[all->gained_on[i]], 0, sizeof *all->gained);
-    }
-    places->touched_count = 0;
-}
-
-/* --- the comparison --- */
-
-void orr_places__open_sums(struct orr_place_sums *sums, struct orr_arena *memory, uint32_t domains)
-{
-    *sums = (struct orr_place_sums){.pinned = ORR_NONE};
-    sums->free = orr_arena_alloc(memory, domains, sizeof *sums->free);
-    sums->gained = orr_arena_alloc(memory, domains, sizeof *sums->gained);
-}
-
-/* ORR_NONE: the node does not count. */
-static uint32_t domain_at(const struct orr_place_sums *sums, uint32_t node)
-{
-    const uint32_t domain = sums->domain_of == NULL ? 0 : sums->domain_of[node];
-    return sums->pinned == ORR_NONE || domain == sums->pinned ? domain : ORR_NONE;
-}
-
-/* Node by node, until a domain has so many places or all nodes are counted. */
-static void count_free(const struct orr_places *places, struct orr_place_sums *sums, int64_t enough)
-{
-    const struct orr_session *session = places->session;
-    const struct orr_victim_index *all = session->victim_index;
-    if (sums->counted == 0 && sums->domain_of == NULL && places->slots[0] == ORR_SLOT_GPU &&
-        places->slot_count == 1 && places->each[ORR_SLOT_GPU] <= ORR_COUNTED_GPUS) {
-        sums->most = orr_histogram__places(&all->by_whole, (uint32_t)places->each[ORR_SLOT_GPU]);
-        sums->free[0] = sums->most;
-        sums->counted = session->node_count;
-    }
-    while (sums->most < enough && sums->counted < session->node_count) {
-        const uint32_t n = sums->counted++, domain = domain_at(sums, n);
-        if (domain != ORR_NONE) {
-            sums->free[domain] += places_on(places, n, NULL);
-            sums->most = sums->free[domain] > sums->most ? sums->free[domain] : sums->most;
-        }
-    }
-}
-
-/* The most places of a domain, with what those that are moved leave there. */
-static int64_t most_with_gained(const struct orr_places *places, struct orr_place_sums *sums)
-{
-    const struct orr_victim_index *all = places->session->victim_index;
-    int64_t most = sums->most;
-    for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t n = all->gained_on[i], domain = domain_at(sums, n);
-        if (domain != ORR_NONE) {
-            sums->gained[domain] +=
-                places_on(places, n, &all->gained[n]) - places_on(places, n, NULL);
-            const int64_t now = sums->free[domain] + sums->gained[domain];
-            most = now > most ? now : most;
-        }
-    }
-    for (uint32_t i = 0; i < places->touched_count; i++) {
-        const uint32_t domain = domain_at(sums, all->gained_on[i]);
-        if (domain != ORR_NONE) {
-            sums->gained[domain] = 0;
+            const int64_t there = move(places, session, task, sign);
+            most = there > most ? there : most;
+            *needed += places->come_back ? taken(places, orr_task_ask(session, task)) : 0;
         }
     }
     return most;
 }
 
-bool orr_places__lack(struct orr_places *places, struct orr_place_sums *sums, bool come_back,
-                      const struct orr_victims *victims, const struct orr_victims *recorded)
+bool orr_places__lack(const struct orr_victim_search *search, struct orr_places *places,
+                      const struct orr_victims *potential)
 {
+    const struct orr_session *session = search->session;
+    int64_t needed = 0, none = 0;
     if (places->slot_count == 0) {
         return false;
     }
-    count_free(places, sums, places->own);
-    if (sums->most >= places->own) { /* and so there are enough with any victims moved */
+    for (uint32_t i = 0; i < search->k; i++) {
+        const uint32_t task = search->tasks.tasks[i];
+        needed += taken(places, orr_task_ask(session, &session->tasks[task]));
+    }
+    if (have_free(places, session, needed)) { /* and so there are enough with any victims moved */
         return false;
     }
-    const int64_t back = move_all(places, victims) + move_all(places, recorded);
-    const int64_t needed = places->own + (come_back ? back : 0);
-    count_free(places, sums, needed);
-    const int64_t most = most_with_gained(places, sums);
-    move_back(places);
+    const int64_t most = move_all(search, places, potential, 1, &needed);
+    (void)move_all(search, places, potential, -1, &none);
     return most < needed;
+}
+
+/* --- of a search --- */
+
+/* The nodes' GPUs can be counted, and all of the job's tasks come in one set. */
+static bool is_known(const struct orr_victim_search *search, const struct orr_ask *first)
+{
+    struct orr_session *session = search->session;
+    const bool shared = orr_ask_is_shared(first);
+    return !session->abandoned && session->backlog != NULL &&
+           (shared || (first->kind == ORR_ASK_WHOLE && !first->legacy_mig &&
+                       first->request.v[ORR_SLOT_GPU] % ORR_MGPU == 0)) &&
+           orr_victim_index_now(session)->uncounted_nodes == 0 &&
+           orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
+}
+
+struct orr_places *orr_places__open(struct orr_victim_search *search,
+                                    const struct orr_topology_level *level)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
+    const uint32_t domains = level == NULL ? 1 : level->domain_count;
+    const bool asks_gpus = asked(first, ORR_SLOT_GPU) > 0;
+    struct orr_places *places = orr_arena_alloc(&search->memory, 1, sizeof *places);
+    places->pinned = ORR_NONE;
+    places->domain_of = level == NULL ? NULL : level->domain_of_node;
+    places->free = orr_arena_alloc(&search->memory, domains, sizeof *places->free);
+    places->gained = orr_arena_alloc(&search->memory, domains, sizeof *places->gained);
+    for (uint32_t slot = 0; slot < session->slot_count && is_known(search, first); slot++) {
+        if (asked(first, slot) > 0 && (asks_gpus ? slot == ORR_SLOT_GPU : slot != ORR_SLOT_PODS)) {
+            places->each[slot] = asked(first, slot);
+            places->slots[places->slot_count++] = slot;
+        }
+    }
+    return places;
+}
+
+bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
+{
+    struct orr_refuter *refuter = &search->refuter;
+    if (refuter->places == NULL) {
+        refuter->places = orr_places__open(search, NULL);
+        refuter->places->come_back = true;
+    }
+    return orr_places__lack(search, refuter->places, potential);
 }
 
 /* --- of all candidates, before a search --- */
@@ -255,109 +235,47 @@ static bool passes_filter(const struct orr_session *session, const struct orr_vi
     return passes;
 }
 
-static void list_tasks(const struct orr_session *session, const struct orr_contender_row *row,
-                       struct orr_victims *out)
+static enum orr_outcome foresee(struct orr_session *session, uint32_t job,
+                                const struct orr_ask *first)
 {
-    for (uint32_t c = 0; c < row->count; c++) {
-        const struct orr_sjob *job = &session->jobs[row->contenders[c].job];
-        for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-            orr_victims_push(out, &(struct orr_victim){.task = t});
+    const struct orr_contender_row *oldest = &session->victim_index->oldest;
+    struct orr_victim_search search = {.session = session, .job = job, .k = 1};
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
+    orr_arena_init(&search.memory);
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
+    for (uint32_t c = 0; c < oldest->count; c++) {
+        const struct orr_sjob *of = &session->jobs[oldest->contenders[c].job];
+        for (uint32_t t = of->first_task; t < of->first_task + of->task_count; t++) {
+            orr_victims_push(&search.potential, &(struct orr_victim){.task = t});
         }
     }
-}
-
-static enum orr_outcome foresee(struct orr_session *session, const struct orr_ask *first)
-{
-    const struct orr_victims none = {0};
-    struct orr_victims candidates = {0};
-    struct orr_places places;
-    struct orr_arena memory;
-    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    bool lacking = false;
-    if (session->victim_index->oldest.count == 0) {
-        return ORR_OUTCOME_NO_CANDIDATES;
+    if (search.tasks.count > 0 && orr_victim__lacks_places(&search, &search.potential)) {
+        const int64_t mgpu = first->request.v[ORR_SLOT_GPU] + first->mig_mgpu;
+        outcome = passes_filter(session, &search.potential, mgpu) ? ORR_OUTCOME_NOT_PLACED
+                                                                  : ORR_OUTCOME_FILTERED;
     }
-    orr_arena_init(&memory);
-    list_tasks(session, &session->victim_index->oldest, &candidates);
-    for (int m = 0; m < ORR_MEASURES && !lacking; m++) {
-        open_places(&places, session, &memory, first, (enum orr_measure)m);
-        places.own = places.slot_count > 0 ? taken(&places, first) : 0;
-        lacking = orr_places__lack(&places, &places.all, true, &candidates, &none);
-    }
-    if (lacking) {
-        outcome =
-            passes_filter(session, &candidates, first->request.v[ORR_SLOT_GPU] + first->mig_mgpu)
-                ? ORR_OUTCOME_NOT_PLACED
-                : ORR_OUTCOME_FILTERED;
-    }
-    orr_free(candidates.items);
-    orr_arena_release(&memory);
-    return outcome;
-}
-
-static bool is_known(const struct orr_session *session, const struct orr_ask *first)
-{
-    return !session->rules.literal && !session->abandoned && session->backlog != NULL &&
-           (first->kind == ORR_ASK_WHOLE || orr_ask_is_shared(first)) && !first->legacy_mig &&
-           first->request.v[ORR_SLOT_GPU] % (orr_ask_is_shared(first) ? 1 : ORR_MGPU) == 0;
+    orr_free(search.potential.items);
+    orr_task_list_release(&search.tasks);
+    orr_arena_release(&search.memory);
+    return oldest->count == 0 ? ORR_OUTCOME_NO_CANDIDATES : outcome;
 }
 
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first)
 {
-    if (!is_known(session, first) || (session->rules.predicates && first->affinity != ORR_NONE)) {
-        return ORR_OUTCOME_SOLVED;
-    }
     struct orr_victim_index *all = orr_victim_index_now(session);
-    (void)orr_victim_index_oldest(session, job);
-    if (all->uncounted_nodes > 0) {
+    uint64_t world = (uint64_t)(first - session->asks);
+    if (session->v017 != NULL || (session->rules.predicates && first->affinity != ORR_NONE)) {
         return ORR_OUTCOME_SOLVED;
     }
-    uint64_t world = (uint64_t)(first - session->asks);
+    (void)orr_victim_index_oldest(session, job);
     orr_fingerprint_word(&world, all->nodes_seen);
     orr_fingerprint_word(&world, all->oldest_lists);
     const unsigned known = orr_answers_find(&all->failures, world);
     if (known > 0) {
         return (enum orr_outcome)(known - 1);
     }
-    const enum orr_outcome outcome = foresee(session, first);
+    const enum orr_outcome outcome = foresee(session, job, first);
     orr_answers_note(&all->failures, world, outcome + 1u);
     return outcome;
-}
-
-/* --- of a scenario --- */
-
-struct orr_places *orr_places__of(struct orr_victim_search *search, enum orr_measure measure)
-{
-    struct orr_session *session = search->session;
-    struct orr_places *places = search->refuter.places[measure];
-    if (places == NULL) { /* nodes are the same at every question of a search */
-        const struct orr_ask *first =
-            orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
-        places = orr_arena_alloc(&search->memory, 1, sizeof *places);
-        if (is_known(session, first) && orr_victim_index_now(session)->uncounted_nodes == 0 &&
-            orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE) {
-            open_places(places, session, &search->memory, first, measure);
-        }
-        search->refuter.places[measure] = places;
-    }
-    if (places->k != search->k) {
-        places->k = search->k;
-        places->own = 0;
-        for (uint32_t i = 0; i < search->k && places->slot_count > 0; i++) {
-            const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
-            places->own += taken(places, orr_task_ask(session, task));
-        }
-    }
-    return places;
-}
-
-bool orr_victim__lacks_places(struct orr_victim_search *search, const struct orr_victims *potential)
-{
-    bool lacking = false;
-    for (int m = 0; m < ORR_MEASURES && !lacking; m++) {
-        struct orr_places *places = orr_places__of(search, (enum orr_measure)m);
-        lacking = orr_places__lack(places, &places->all, true, potential, &search->recorded);
-    }
-    return lacking;
 }

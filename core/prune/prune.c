@@ -52,8 +52,10 @@ bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pr
     return !search->refuter.all_tried && (search->session->rules.prune.off >> pruner & 1u) == 0;
 }
 
-bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner, bool refuted)
+bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner,
+                        enum orr_outcome outcome)
 {
+    const bool refuted = outcome != ORR_OUTCOME_SOLVED;
     struct orr_session *session = search->session;
     session->pruned[pruner].asked++;
     session->pruned[pruner].refuted += refuted;
@@ -61,6 +63,7 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
         search->refuter.doubts[search->refuter.level] |= 1u << pruner;
         return false;
     }
+    orr_victim__raise_outcome(search, refuted ? outcome : ORR_OUTCOME_NOT_TRIED);
     return refuted;
 }
 

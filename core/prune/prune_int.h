@@ -6,9 +6,11 @@
 #include "victim_int.h"
 
 bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pruner);
-/* Counts what the pruner answered. True: what it was asked about is left out. While pruners are
- * verified it is false, and the pruner is in doubt while the level lasts. */
-bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner, bool refuted);
+/* Counts what the pruner, which is on, found: how what it is asked would end, or SOLVED: it may
+ * succeed. True: it is left out, and how far it would have got is noted. While pruners are verified
+ * it is false, and the pruner is in doubt while the level lasts. */
+bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner,
+                        enum orr_outcome outcome);
 /* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
 void orr_prune__check(const struct orr_victim_search *search, bool whole);
 
@@ -23,7 +25,8 @@ bool orr_prune__is_constrained(const struct orr_session *session, const struct o
 enum orr_outcome orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
-/* gang.c: the preemptor is of one pod set, and its tasks ask as many GPUs. */
+/* gang.c: the world is not flat, and the preemptor is of one pod set whose tasks ask as many GPUs.
+ */
 bool orr_victim__asks_alike(const struct orr_victim_search *search);
 /* Of such a search with its candidates listed, how the probe of its first k tasks would end with
  * everything that candidates hold; SOLVED: it may be. */
@@ -35,7 +38,7 @@ enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first);
 
-/* Asked of a scenario of consolidation, or of all candidates. */
+/* places.c, consolidation: asked of a scenario, or of all candidates. */
 bool orr_victim__lacks_places(struct orr_victim_search *search,
                               const struct orr_victims *potential);
 

@@ -3,24 +3,13 @@
 #include "apart.h"
 #include "flat_int.h"
 
-/* The pruner, which is on, finds that what it is asked would end so; SOLVED: it may succeed. Takes
- * note of how far it would have got. */
-static bool is_refuted(struct orr_victim_search *search, enum orr_pruner pruner,
-                       enum orr_outcome outcome)
-{
-    const bool refuted = orr_prune__refutes(search, pruner, outcome != ORR_OUTCOME_SOLVED);
-    if (refuted) {
-        orr_victim__raise_outcome(search, outcome);
-    }
-    return refuted;
-}
-
 /* The pruner is on and refutes what it is asked. `outcome` is looked at only then. */
 #define REFUTES(search, pruner, outcome)                                                           \
-    (orr_prune__is_on(search, pruner) && is_refuted(search, pruner, outcome))
+    (orr_prune__is_on(search, pruner) && orr_prune__refutes(search, pruner, outcome))
 /* The same of one that only says whether a place is lacking. */
 #define LACKS(search, pruner, lacking)                                                             \
     REFUTES(search, pruner, (lacking) ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED)
+/* The same of one that raises the search's outcome by itself. */
 
 static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 {
@@ -62,15 +51,14 @@ static bool no_moves_help(struct orr_victim_search *search)
 static bool tries_all(const struct orr_session_rules *rules)
 {
     const struct orr_scenario_budget *budget = &rules->scenario_budget;
-    return rules->literal || budget->action > 0 || budget->job > 0 ||
-           budget->node_local_greedy > 0 || budget->multi_node_gang > 0;
+    return rules->literal || rules->prune.off == (1u << ORR_PRUNERS) - 1 || budget->action > 0 ||
+           budget->job > 0 || budget->node_local_greedy > 0 || budget->multi_node_gang > 0;
 }
 
 bool orr_refute__search(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    search->refuter.all_tried =
-        tries_all(&session->rules) || session->rules.prune.off == (1u << ORR_PRUNERS) - 1;
+    search->refuter.all_tried = tries_all(&session->rules);
     search->refuter.scenarios = session->scenarios_of[search->action];
     enter(search, ORR_REFUTE_SEARCH);
     if (search->refuter.all_tried) {
@@ -94,15 +82,14 @@ bool orr_refute__search(struct orr_victim_search *search)
 bool orr_refute__first_task(struct orr_victim_search *search)
 {
     search->refuter.level = ORR_REFUTE_SEARCH;
-    return search->candidates != NULL && orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
-           orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
-           is_refuted(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
+    return orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
+           REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
 }
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
     search->refuter.level = ORR_REFUTE_SEARCH;
-    return search->candidates != NULL && orr_victim__asks_alike(search) &&
+    return orr_victim__asks_alike(search) &&
            REFUTES(search, ORR_PRUNER_GANG, orr_victim__refute_tasks(search, search->tasks.count));
 }
 
@@ -110,18 +97,14 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
                                          uint32_t job, const struct orr_ask *first,
                                          const struct orr_demand *demand)
 {
-    const struct orr_prune_rules *prune = &session->rules.prune;
-    if (tries_all(&session->rules) || prune->verify ||
-        (prune->off >> ORR_PRUNER_PLACES & 1u) != 0) {
-        return ORR_OUTCOME_NOT_TRIED;
-    }
-    if (action == ORR_ACTION_CONSOLIDATION) {
+    const struct orr_victim_search search = {
+        .session = session, .action = action, .job = job, .demand = *demand};
+    bool any = tries_all(&session->rules) || session->rules.prune.verify ||
+               !orr_prune__is_on(&search, ORR_PRUNER_PLACES);
+    if (!any && action == ORR_ACTION_CONSOLIDATION) {
         const enum orr_outcome outcome = orr_victim__refute_moves(session, job, first);
         return outcome == ORR_OUTCOME_SOLVED ? ORR_OUTCOME_NOT_TRIED : outcome;
     }
-    const struct orr_victim_search search = {
-        .session = session, .action = action, .job = job, .demand = *demand};
-    bool any = false;
     for (uint32_t q = 0; q < session->queue_count && !any; q++) {
         any = orr_victim__has_candidates(&search, q);
     }

@@ -24,7 +24,6 @@ enum orr_refute_level { /* what was refuted and is tried all the same while prun
 struct orr_flat;
 struct orr_apart;
 struct orr_places;
-struct orr_place_sums;
 struct orr_refuter {    /* of a search; private to prune/ */
     bool all_tried;     /* scenarios are counted, or nothing is pruned: none is left out */
     uint64_t probe;     /* number of the one that goes on, of all searches; 0: all is tried */
@@ -34,10 +33,10 @@ struct orr_refuter {    /* of a search; private to prune/ */
     uint32_t same_nodes;   /* the first nodes of a window that are as they were in the last state */
     uint32_t windows_from; /* nodes of the first window of that state */
     struct orr_flat *flat; /* NULL: no part of the world is flat, or all is tried */
-    struct orr_places *places[2]; /* places.h, by measure; NULL until asked */
+    struct orr_places *places; /* places.h; NULL until asked */
     bool domains_known;
-    struct orr_place_sums *domains; /* domains.c; NULL: the preemptor need not stay in one */
-    struct orr_apart *apart;        /* apart.h; NULL: nothing is known of such a world */
+    struct orr_places *domains; /* domains.c; NULL: the preemptor need not stay in one */
+    struct orr_apart *apart;    /* apart.h; NULL: nothing is known of such a world */
     /* Of all that is the same for all scenarios but the nodes, a fingerprint (fingerprint.c; 0: not
      * made); with it who waits and may count (waiting_fingerprint.c). */
     uint64_t fingerprint;

@@ -67,7 +67,6 @@ static struct orr_victim_index *open_index(const struct orr_session *session)
     all->nodes = orr_arena_alloc(kept, session->node_count, sizeof *all->nodes);
     all->whole = orr_arena_alloc(kept, session->node_count, sizeof *all->whole);
     all->gained = orr_arena_alloc(kept, session->node_count, sizeof *all->gained);
-    all->gained_on = orr_arena_alloc(kept, session->node_count, sizeof *all->gained_on);
     for (uint32_t n = 0; n < session->node_count; n++) {
         const struct orr_snode *node = &session->nodes[n];
         const int32_t gpus = count_gpus(node, node->allocatable.v[ORR_SLOT_GPU]);
