@@ -288,9 +288,6 @@ static void prepare_search(struct orr_victim_search *search)
     forget_recorded(search); /* feasible are nodes that are so without victims */
     search->is_recorded =
         orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
-    search->owners = orr_arena_alloc(&search->memory, 1, sizeof *search->owners);
-    search->owners->rank =
-        orr_arena_take(&search->memory, session->set_count, sizeof *search->owners->rank);
     if (search->candidates == NULL && search->candidate_count == 0) {
         orr_victim__find_candidates(search);
     }

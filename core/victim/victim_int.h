@@ -71,11 +71,6 @@ static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32
                : c->at[node] - (c->bearing_count - c->able);
 }
 
-struct orr_loss_owners { /* validate.c: of what is lost */
-    uint32_t *rank;      /* by pod set: which of them, by queue, job and name */
-    uint32_t count;      /* 0: they are not ranked yet */
-};
-
 struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they were popped */
     struct orr_order order;
     struct orr_task_list *steps, last; /* the tasks of each; of the last one */
@@ -106,7 +101,6 @@ struct orr_victim_search {
     uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
     uint32_t failed_count, failed_slots;
     struct orr_capacities capacities;
-    struct orr_loss_owners *owners;
     struct orr_victims chosen;   /* potential victims of the scenario that is tried */
     struct orr_victims scenario; /* that is simulated: the recorded victims, then these */
     uint32_t *picked;            /* by group: the number of the scenario that took it in last */
