@@ -9,7 +9,6 @@
 /* The same of one that only says whether a place is lacking. */
 #define LACKS(search, pruner, lacking)                                                             \
     REFUTES(search, pruner, (lacking) ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED)
-/* The same of one that raises the search's outcome by itself. */
 
 static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 {

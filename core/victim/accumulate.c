@@ -21,45 +21,8 @@ void orr_victims_push(struct orr_victims *victims, const struct orr_victim *vict
 
 void orr_victim__forget_steps(struct orr_victim_search *search)
 {
-    orr_order_release(&search->popped.order);
-    search->popped.count = 0;
-}
-
-static bool any_recorded(const struct orr_victim_search *search, const struct orr_task_list *tasks)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < tasks->count && !any; i++) {
-        any = search->is_recorded[tasks->tasks[i]];
-    }
-    return any;
-}
-
-static bool is_listed(const struct orr_task_list *list, uint32_t task)
-{
-    uint32_t i = 0;
-    while (i < list->count && list->tasks[i] != task) {
-        i++;
-    }
-    return i < list->count;
-}
-
-/* What goes back of a job: all but the tasks that were taken, or NULL: all but the recorded ones.
- * False: nothing does. It lives as long as the search. */
-static bool without(struct orr_victim_search *search, struct orr_jobview *view,
-                    const struct orr_task_list *taken)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_sjob *job = &session->jobs[view->job];
-    bool *absent = orr_arena_take(&search->memory, job->task_count, sizeof *absent);
-    bool any = false;
-    for (uint32_t i = 0; i < job->task_count; i++) {
-        const uint32_t task = job->first_task + i;
-        absent[i] = !orr_jobview_has(session, *view, task) ||
-                    (taken == NULL ? search->is_recorded[task] : is_listed(taken, task));
-        any = any || !absent[i];
-    }
-    view->absent = absent;
-    return any;
+    orr_order_release(&search->order);
+    search->popped.count = search->popped_steps = 0;
 }
 
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
@@ -67,7 +30,8 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
     const struct orr_stask *of = &search->session->tasks[task];
     const bool node_local = search->generator == ORR_NODE_LOCAL_GREEDY;
     struct orr_victim victim = {.task = task,
-                                .group = node_local ? of->job : search->steps,
+                                .group = search->recorded_groups +
+                                         (node_local ? of->job : search->steps),
                                 .node = of->live.node,
                                 .job = of->job};
     orr_victim__add_capacity(search, &victim);
@@ -79,7 +43,7 @@ void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
  * victims are accumulated from the beginning, but in v0.17, where not all is taken back. */
 static void build_order(struct orr_victim_search *search)
 {
-    struct orr_order *order = &search->popped.order;
+    struct orr_order *order = &search->order;
     orr_order_init(order, search->session, true, false);
     if (search->prepared == NULL || search->session->v017 != NULL) {
         search->prepared = orr_arena_take(&search->memory, search->candidate_count + (size_t)1,
@@ -90,52 +54,77 @@ static void build_order(struct orr_victim_search *search)
     orr_order_build_over(order, NULL, 0, NULL, search->prepared, search->prepared_count);
 }
 
-/* Takes the next part of the next victim. Part of a job that is recorded already brings nothing
- * new: the rest of the job goes back and the next one is taken. False: there are none left. */
-static bool take_next(struct orr_victim_search *search, struct orr_order *order,
-                      struct orr_task_list *tasks)
+static bool any_recorded(const struct orr_victim_search *search, const struct orr_task_list *tasks)
 {
-    struct orr_jobview view;
-    bool taken = false;
-    while (!taken && orr_order_pop(order, &view)) {
-        bool elastic = orr_jobview_to_evict(search->session, view, tasks);
-        if (search->session->v017 != NULL && view.absent == NULL) {
-            elastic = tasks->count < orr_v017_active(search->session, view.job);
-        }
-        taken = !any_recorded(search, tasks);
-        if ((!taken || elastic) && without(search, &view, taken ? tasks : NULL)) {
-            orr_order_push(order, view);
-        }
+    bool any = false;
+    for (uint32_t i = 0; i < tasks->count && !any; i++) {
+        any = search->is_recorded[tasks->tasks[i]];
     }
-    return taken;
+    return any;
 }
 
+/* Of a job whose turn came the tasks that the step does not evict go back, whatever their status.
+ * If some of these are recorded ones there is no step, and all that are not recorded go back. */
+static void push_back(struct orr_victim_search *search, struct orr_jobview view,
+                      const struct orr_task_list *tasks, bool is_step)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[view.job];
+    bool *absent = orr_arena_alloc(&search->memory, job->task_count, sizeof *absent);
+    bool any = false;
+    for (uint32_t i = 0; i < tasks->count && is_step; i++) {
+        absent[tasks->tasks[i] - job->first_task] = true;
+    }
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        absent[i] = absent[i] || !orr_jobview_has(session, view, job->first_task + i) ||
+                    (!is_step && search->is_recorded[job->first_task + i]);
+        any = any || !absent[i];
+    }
+    view.absent = absent;
+    if (any) {
+        orr_order_push(&search->order, view);
+    }
+}
+
+/* The tasks of the next job that the order gives and that has none of the recorded victims among
+ * them. False: there is none left. */
 static bool pop_step(struct orr_victim_search *search)
 {
-    struct orr_victim_steps *popped = &search->popped;
-    if (popped->order.session == NULL) {
+    struct orr_task_list tasks = {0};
+    struct orr_jobview view;
+    bool is_step = false;
+    if (search->order.session == NULL) {
         build_order(search);
     }
-    if (!take_next(search, &popped->order, &popped->last)) {
-        return false;
+    while (!is_step && orr_order_pop(&search->order, &view)) {
+        bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
+        if (search->session->v017 != NULL && view.absent == NULL) {
+            elastic = tasks.count < orr_v017_active(search->session, view.job);
+        }
+        is_step = !any_recorded(search, &tasks);
+        if (elastic || !is_step) {
+            push_back(search, view, &tasks, is_step);
+        }
     }
-    popped->steps = ORR_ROOM_FOR_ONE(popped->steps, popped->count, popped->capacity);
-    struct orr_task_list *step = &popped->steps[popped->count++];
-    *step = (struct orr_task_list){.count = popped->last.count};
-    step->tasks = orr_arena_take(&search->memory, step->count, sizeof *step->tasks);
-    memcpy(step->tasks, popped->last.tasks, step->count * sizeof *step->tasks);
-    return true;
+    for (uint32_t i = 0; i < tasks.count && is_step; i++) {
+        orr_victims_push(&search->popped, &(struct orr_victim){.task = tasks.tasks[i],
+                                                               .group = search->popped_steps});
+    }
+    search->popped_steps += is_step;
+    orr_task_list_release(&tasks);
+    return is_step;
 }
 
 /* As long as the recorded victims are the same, every probe takes the same steps. */
 bool orr_victim__step(struct orr_victim_search *search)
 {
-    if (search->steps == search->popped.count && !pop_step(search)) {
+    const struct orr_victims *popped = &search->popped;
+    if (search->steps == search->popped_steps && !pop_step(search)) {
         return false;
     }
-    const struct orr_task_list *tasks = &search->popped.steps[search->steps];
-    for (uint32_t i = 0; i < tasks->count; i++) {
-        orr_victim__accumulate(search, tasks->tasks[i]);
+    for (uint32_t at = search->potential.count;
+         at < popped->count && popped->items[at].group == search->steps; at++) {
+        orr_victim__accumulate(search, popped->items[at].task);
     }
     search->steps++;
     return true;

@@ -44,9 +44,9 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->scenario.items);
     orr_free(search->potential.items);
     orr_task_list_release(&search->tasks);
-    orr_order_release(&search->popped.order);
-    orr_task_list_release(&search->popped.last);
-    orr_free(search->popped.steps);
+    orr_free(search->popped.items);
+    orr_order_release(&search->order);
+    orr_idmap_release(&search->failed);
     orr_arena_release(&search->memory);
 }
 
@@ -170,7 +170,7 @@ static void record_group(struct orr_victim_search *search, uint32_t group)
 
 /* A task that lost its place brings the group it was first listed in, unless a group that is
  * recorded holds it; so one that v0.17 listed twice may be recorded twice. */
-static void record_groups(struct orr_victim_search *search, struct orr_task_list *moved)
+static void record_groups(struct orr_victim_search *search)
 {
     static const enum orr_task_status lost[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
     const struct orr_session *session = search->session;
@@ -182,7 +182,7 @@ static void record_groups(struct orr_victim_search *search, struct orr_task_list
             if (status != (uint8_t)lost[l]) {
                 continue;
             }
-            orr_task_list_push(moved, victim->task);
+            search->feasible[victim->node] = true;
             if (!search->is_recorded[victim->task]) {
                 record_group(search, victim->group);
             }
@@ -190,24 +190,19 @@ static void record_groups(struct orr_victim_search *search, struct orr_task_list
     }
 }
 
-/* Takes a success back. Its groups that lost a task are recorded, and the nodes that these tasks
- * are on now are feasible. v0.17 keeps recorded victims in the order of their groups. */
+/* Takes a success back. Its groups that lost a task are recorded, and the nodes of these tasks are
+ * feasible. v0.17 keeps recorded victims in the order of their groups. */
 static void record_victims(struct orr_victim_search *search, uint32_t checkpoint)
 {
     struct orr_session *session = search->session;
-    struct orr_task_list moved = {0};
     forget_recorded(search);
-    record_groups(search, &moved);
+    record_groups(search);
     if (session->v017 == NULL) {
         orr_sort(search->recorded.items, search->recorded.count, sizeof *search->recorded.items,
                  by_uid, session);
     }
     orr_victim__forget_steps(search);
     orr_session_rollback(session, checkpoint);
-    for (uint32_t i = 0; i < moved.count; i++) {
-        search->feasible[session->tasks[moved.tasks[i]].live.node] = true;
-    }
-    orr_task_list_release(&moved);
 }
 
 /* How far a search gets is the furthest that a generator gets with all tasks or, where it cannot

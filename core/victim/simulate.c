@@ -10,29 +10,30 @@
 
 #include <string.h>
 
-/* The recorded victims, then the chosen ones, whose groups are numbered behind. */
-static void list_victims(struct orr_victim_search *search)
+/* In this order they are evicted; the copies of v0.17 (D2) need KAI's own. False: one of them is on
+ * a node that is not in KAI's snapshot, so that it cannot solve the scenario; or there are none. */
+static bool list_victims(struct orr_victim_search *search)
 {
+    const bool recorded_first = search->session->v017 != NULL;
+    bool on_nodes = true;
     search->scenario.count = 0;
-    for (uint32_t i = 0; i < search->recorded.count; i++) {
-        orr_victims_push(&search->scenario, &search->recorded.items[i]);
+    for (int l = 0; l < 2; l++) {
+        const struct orr_victims *list =
+            (l == 0) == recorded_first ? &search->recorded : &search->chosen;
+        for (uint32_t i = 0; i < list->count; i++) {
+            orr_victims_push(&search->scenario, &list->items[i]);
+            on_nodes = on_nodes && list->items[i].node != ORR_NONE;
+        }
     }
-    for (uint32_t i = 0; i < search->chosen.count; i++) {
-        struct orr_victim victim = search->chosen.items[i];
-        victim.group += search->recorded_groups;
-        orr_victims_push(&search->scenario, &victim);
-    }
+    return on_nodes && search->scenario.count > 0;
 }
 
-/* In this order evictions are listed; the copies of v0.17 (D2) need KAI's own. v0.17 fails where a
- * node lost a task's record (D4). */
+/* v0.17 fails where a node lost a task's record (D4). */
 static bool evict_all(struct orr_victim_search *search)
 {
-    const struct orr_victims *all = &search->scenario;
-    const uint32_t first = search->session->v017 != NULL ? 0 : search->recorded.count;
     bool evicted = true;
-    for (uint32_t i = 0; evicted && i < all->count; i++) {
-        evicted = orr_session_evict(search->session, all->items[(first + i) % all->count].task);
+    for (uint32_t i = 0; evicted && i < search->scenario.count; i++) {
+        evicted = orr_session_evict(search->session, search->scenario.items[i].task);
     }
     return evicted;
 }
@@ -115,16 +116,6 @@ static bool replay(struct orr_victim_search *search)
     return placed;
 }
 
-/* KAI cannot solve a scenario with a victim on a node that is not in its snapshot. */
-static bool all_on_nodes(const struct orr_victim_search *search)
-{
-    bool on_nodes = true;
-    for (uint32_t i = 0; i < search->scenario.count && on_nodes; i++) {
-        on_nodes = search->session->tasks[search->scenario.items[i].task].live.node != ORR_NONE;
-    }
-    return on_nodes;
-}
-
 void orr_victim__report(const struct orr_victim_search *search, const struct orr_victims *potential,
                         enum orr_outcome outcome)
 {
@@ -153,8 +144,7 @@ void orr_victim__report(const struct orr_victim_search *search, const struct orr
 bool orr_victim__simulate(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    list_victims(search);
-    if (search->scenario.count == 0 || !all_on_nodes(search)) {
+    if (!list_victims(search)) {
         return false;
     }
     session->scenarios_of[search->action]++;

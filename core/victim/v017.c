@@ -14,8 +14,8 @@ void orr_victim__list_again_v017(struct orr_victim_search *search)
 {
     for (uint32_t i = 0; i < search->recorded.count; i++) {
         struct orr_victim victim = search->recorded.items[i];
-        if (search->picked[victim.job] == search->scenarios) {
-            victim.group = victim.job;
+        victim.group = search->recorded_groups + victim.job;
+        if (search->picked[victim.group] == search->scenarios) {
             orr_victims_push(&search->chosen, &victim);
         }
     }

@@ -8,6 +8,7 @@
 #define ORR_VICTIM_INT_H
 
 #include <orrery/base/digest.h>
+#include <orrery/base/idmap.h>
 #include <orrery/core/joborder.h>
 #include <orrery/core/prune.h>
 #include <orrery/core/victim.h>
@@ -23,8 +24,8 @@ static inline bool orr_victim__exceeds(double amount, double bound)
 
 struct orr_victim { /* a task of a scenario */
     uint32_t task;
-    uint32_t group;     /* these are tried and recorded together: a job's (node-local greedy) or a
-                         * step's (multi-node gang) */
+    uint32_t group;     /* these are tried and recorded together: a recorded group, which have the
+                         * first numbers, a job (node-local greedy) or a step (multi-node gang) */
     uint32_t node, job; /* where it runs before anything is tried */
     uint32_t before;    /* of potential victims: the last one before it on its node, or ORR_NONE */
 };
@@ -71,12 +72,6 @@ static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32
                : c->at[node] - (c->bearing_count - c->able);
 }
 
-struct orr_victim_steps { /* accumulate.c: of the candidates, as far as they were popped */
-    struct orr_order order;
-    struct orr_task_list *steps, last; /* the tasks of each; of the last one */
-    uint32_t count, capacity;
-};
-
 struct orr_victim_search {
     struct orr_session *session;
     enum orr_action action;
@@ -89,7 +84,9 @@ struct orr_victim_search {
     uint32_t candidate_count;
     struct orr_order_entry *prepared; /* the candidates in their order; NULL until it is asked */
     uint32_t prepared_count;
-    struct orr_victim_steps popped;   /* with the recorded victims of the probe */
+    struct orr_order order;    /* of victims, with the recorded ones of the probe; */
+    struct orr_victims popped; /* what it gave so far; group: the step */
+    uint32_t popped_steps;
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
@@ -98,11 +95,10 @@ struct orr_victim_search {
     int64_t tried, tried_by_generator; /* scenarios of this job */
     struct orr_refuter refuter;
     bool budget_spent, generator_budget_spent; /* one more was wanted than the budget allows */
-    uint64_t *failed; /* fingerprints of scenarios that failed, hashed; 0: a free slot */
-    uint32_t failed_count, failed_slots;
+    struct orr_idmap failed;                   /* fingerprints of scenarios that failed */
     struct orr_capacities capacities;
     struct orr_victims chosen;   /* potential victims of the scenario that is tried */
-    struct orr_victims scenario; /* that is simulated: the recorded victims, then these */
+    struct orr_victims scenario; /* that is simulated: these and the recorded ones */
     uint32_t *picked;            /* by group: the number of the scenario that took it in last */
     uint32_t picked_capacity, scenarios;
 

@@ -2,11 +2,9 @@
 /* KAI's generators: which of the potential victims of a state make a scenario. */
 #include "victim_int.h"
 
-#include <orrery/base/sort.h>
-
 /* --- scenarios that failed --- */
 
-/* Of the tasks that are tried and of all victims, whatever their order; never 0. */
+/* Of the tasks that are tried and of all victims, whatever their order. */
 static uint64_t fingerprint_of(const struct orr_victim_search *search)
 {
     uint64_t sum = orr_scatter(0x200000000u + search->k);
@@ -14,30 +12,7 @@ static uint64_t fingerprint_of(const struct orr_victim_search *search)
         sum += orr_scatter((i < search->chosen.count ? 0x300000000u : 0x100000000u) +
                            orr_victim__nth_task(search, &search->chosen, i));
     }
-    return sum == 0 ? 1 : sum;
-}
-
-/* The slot that holds the fingerprint, or the free one where it would go. */
-static uint64_t *failed_slot(const struct orr_victim_search *search, uint64_t fingerprint)
-{
-    uint32_t slot = (uint32_t)fingerprint & (search->failed_slots - 1);
-    while (search->failed[slot] != 0 && search->failed[slot] != fingerprint) {
-        slot = (slot + 1) & (search->failed_slots - 1);
-    }
-    return &search->failed[slot];
-}
-
-static void grow_failed(struct orr_victim_search *search)
-{
-    const uint64_t *old = search->failed;
-    const uint32_t count = search->failed_slots;
-    search->failed_slots = count == 0 ? 256 : 4 * count;
-    search->failed = orr_arena_alloc(&search->memory, search->failed_slots, sizeof *search->failed);
-    for (uint32_t i = 0; i < count; i++) {
-        if (old[i] != 0) {
-            *failed_slot(search, old[i]) = old[i];
-        }
-    }
+    return sum;
 }
 
 static bool is_spent(int64_t tried, int64_t budget)
@@ -65,20 +40,16 @@ static bool afford(struct orr_victim_search *search)
 
 static bool try_scenario(struct orr_victim_search *search)
 {
-    if (2 * (search->failed_count + 1) > search->failed_slots) {
-        grow_failed(search);
-    }
     const uint64_t fingerprint = fingerprint_of(search);
-    uint64_t *slot = failed_slot(search, fingerprint);
-    if (*slot == fingerprint || !afford(search)) {
+    const char *name = (const char *)&fingerprint;
+    if (orr_idmap_find(&search->failed, name, sizeof fingerprint) != ORR_NONE || !afford(search)) {
         return false;
     }
     if (!orr_refute__scenario(search, &search->chosen) && orr_victim__simulate(search)) {
         orr_refute__scenario_solved(search);
         return true;
     }
-    *slot = fingerprint;
-    search->failed_count++;
+    (void)orr_idmap_put(&search->failed, name, sizeof fingerprint, NULL);
     return false;
 }
 
@@ -89,7 +60,8 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
     const struct orr_capacities *c = &search->capacities;
     const struct orr_victims *potential = &search->potential;
     const bool node_local = search->generator == ORR_NODE_LOCAL_GREEDY;
-    const uint32_t groups = node_local ? search->session->job_count : search->steps;
+    const uint32_t groups =
+        search->recorded_groups + (node_local ? search->session->job_count : search->steps);
     const uint32_t number = ++search->scenarios;
     if (orr_refute__window(search, from, to, nth)) {
         return false;
@@ -116,50 +88,38 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
 
 /* --- node-local greedy: the victims of a job are a group --- */
 
-static int by_node_rank(const void *a, const void *b, void *context)
+/* Of the nodes of the job's pods, by name, the next one after this; ORR_NONE: the first one, or
+ * there is none. */
+static uint32_t next_node(const struct orr_session *session, const struct orr_sjob *job,
+                          uint32_t after)
 {
-    const struct orr_session *session = context;
-    const uint32_t l = session->nodes[*(const uint32_t *)a].rank;
-    const uint32_t r = session->nodes[*(const uint32_t *)b].rank;
-    return (l > r) - (l < r);
-}
-
-/* The nodes of the job's pods, by name, one as often as it has pods of it. */
-static uint32_t list_nodes(const struct orr_session *session, const struct orr_sjob *job,
-                           uint32_t *nodes)
-{
-    uint32_t count = 0;
+    const struct orr_snode *nodes = session->nodes;
+    uint32_t next = ORR_NONE;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
-        if (session->tasks[t].live.node != ORR_NONE) {
-            nodes[count++] = session->tasks[t].live.node;
+        const uint32_t node = session->tasks[t].live.node;
+        if (node != ORR_NONE && (after == ORR_NONE || nodes[node].rank > nodes[after].rank) &&
+            (next == ORR_NONE || nodes[node].rank < nodes[next].rank)) {
+            next = node;
         }
     }
-    orr_sort(nodes, count, sizeof *nodes, by_node_rank, session);
-    return count;
+    return next;
 }
 
 static bool try_node_local(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    if (search->potential.count == 0) {
+    const struct orr_capacities *c = &search->capacities;
+    const struct orr_victims *potential = &search->potential;
+    if (potential->count == 0) {
         return search->recorded.count > 0 && try_scenario(search);
     }
-    const struct orr_victim *last = &search->potential.items[search->potential.count - 1];
-    const struct orr_sjob *job = &session->jobs[last->job];
-    const struct orr_capacities *c = &search->capacities;
-    if (job->task_count == 1) { /* most have no more: nothing to list */
-        return last->node != ORR_NONE &&
-               try_nodes(search, c->at[last->node], c->at[last->node] + 1, ORR_NONE);
-    }
-    uint32_t *nodes = orr_alloc(job->task_count, sizeof *nodes);
-    const uint32_t count = list_nodes(session, job, nodes);
+    const struct orr_sjob *job = &session->jobs[potential->items[potential->count - 1].job];
+    uint32_t node = next_node(session, job, ORR_NONE);
     bool solved = false;
-    for (uint32_t i = 0; !solved && i < count; i++) {
-        const bool again = i > 0 && nodes[i] == nodes[i - 1];
-        const uint32_t at = c->at[nodes[i]];
-        solved = !again && c->since[nodes[i]] > 0 && try_nodes(search, at, at + 1, ORR_NONE);
+    while (!solved && node != ORR_NONE) {
+        solved = c->since[node] > 0 && try_nodes(search, c->at[node], c->at[node] + 1, ORR_NONE);
+        node = next_node(session, job, node);
     }
-    orr_free(nodes);
     return solved;
 }
 
