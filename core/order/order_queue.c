@@ -12,8 +12,8 @@ static const int64_t *held_by(const struct orr_session *session, const struct or
     return c->allocated != NULL ? c->allocated : session->queues[c->queue].allocated;
 }
 
-static bool fits_deserved(const struct orr_session *session, uint32_t queue, const int64_t *held,
-                          const struct orr_demand *demand)
+bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue, const int64_t *held,
+                             const struct orr_demand *demand)
 {
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         const double deserved = session->shares[queue].resource[kind].deserved;
@@ -22,12 +22,6 @@ static bool fits_deserved(const struct orr_session *session, uint32_t queue, con
         }
     }
     return true;
-}
-
-bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
-                             const struct orr_demand *demand)
-{
-    return fits_deserved(session, queue, session->queues[queue].allocated, demand);
 }
 
 /* The part that an amount is of what a queue may be allocated; of a queue that may be allocated

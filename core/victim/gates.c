@@ -16,20 +16,14 @@ bool orr_reclaim_allows(const struct orr_session *session, uint32_t index,
                         const struct orr_demand *demand)
 {
     const struct orr_sjob *job = &session->jobs[index];
-    if (!session->rules.proportion) {
-        return true;
-    }
+    const struct orr_squeue *queue = &session->queues[job->queue];
+    bool fits = job->preemptible ||
+                orr_queue_fits_deserved(session, job->queue, queue->nonpreemptible, demand);
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const struct orr_share_resource *share = &session->shares[job->queue].resource[kind];
-        const struct orr_squeue *queue = &session->queues[job->queue];
-        if (orr_demand_on(queue->allocated[kind], demand, kind) > share->fair_share ||
-            (!job->preemptible &&
-             orr_victim__exceeds(orr_demand_on(queue->nonpreemptible[kind], demand, kind),
-                                 share->deserved))) {
-            return false;
-        }
+        fits = fits && orr_demand_on(queue->allocated[kind], demand, kind) <=
+                           session->shares[job->queue].resource[kind].fair_share;
     }
-    return true;
+    return fits || !session->rules.proportion;
 }
 
 bool orr_preempt_allowed(const struct orr_session *session, uint32_t job)

@@ -108,18 +108,6 @@ static int64_t remaining_of(const struct reclaim *r, uint32_t queue, unsigned ki
     return r->search->held[queue][kind] - r->losses[queue].amounts[kind];
 }
 
-/* With the request the queue, which holds so much, stays within its quota. */
-static bool fits_quota(const struct reclaim *r, uint32_t queue, const int64_t *held)
-{
-    bool fits = true;
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        fits =
-            fits && !orr_victim__exceeds(orr_demand_on(held[kind], &r->search->demand, kind),
-                                         r->search->session->shares[queue].resource[kind].deserved);
-    }
-    return fits;
-}
-
 /* KAI reclaim, maintain fair share: the victims' queue is over what it may hold; or guarantee
  * quota: the reclaimer's stays within its quota and the victims' is over its own. KAI asks before
  * each unit is taken, so that the last one may push the queue below: leaf by leaf, job by job, the
@@ -138,7 +126,8 @@ static bool may_take(const struct reclaim *r, uint32_t own, uint32_t sibling)
         over_share = over_share || orr_victim__exceeds(remaining, orr_share_allocatable(share));
         over_quota = over_quota || orr_victim__exceeds(remaining, share->deserved);
     }
-    return over_share || (over_quota && fits_quota(r, own, r->search->held[own]));
+    return over_share || (over_quota && orr_queue_fits_deserved(session, own, r->search->held[own],
+                                                                &r->search->demand));
 }
 
 /* --- reclaim: saturation --- */
@@ -216,7 +205,8 @@ bool orr_victim__may_reclaim(const struct orr_victim_search *search,
     add_losses(&r);
     for (uint32_t q = job->queue; q != ORR_NONE && allowed; q = session->shares[q].parent) {
         allowed = may_take_at(&r, q, units_alone) &&
-                  (units_alone || job->preemptible || fits_quota(&r, q, search->nonpreemptible[q]));
+                  (units_alone || job->preemptible ||
+                   orr_queue_fits_deserved(session, q, search->nonpreemptible[q], &search->demand));
     }
     orr_free(r.losses);
     return allowed;

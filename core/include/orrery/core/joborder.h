@@ -114,8 +114,8 @@ void orr_order_refresh(struct orr_order *order);
 /* Takes the next job out that pop may return. False: none is left. */
 bool orr_order_pop(struct orr_order *order, struct orr_jobview *view);
 
-/* Does the queue stay within its quota in every resource, with the demand? */
-bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue,
+/* Does the queue, which holds so much, stay within its quota in every resource, with the demand? */
+bool orr_queue_fits_deserved(const struct orr_session *session, uint32_t queue, const int64_t *held,
                              const struct orr_demand *demand);
 /* KAI's order of jobs within a queue: negative if a goes before b. */
 int orr_order_compare_jobs(const struct orr_session *session, const struct orr_order_entry *a,
