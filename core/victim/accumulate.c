@@ -54,15 +54,6 @@ static void build_order(struct orr_victim_search *search)
     orr_order_build_over(order, NULL, 0, NULL, search->prepared, search->prepared_count);
 }
 
-static bool any_recorded(const struct orr_victim_search *search, const struct orr_task_list *tasks)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < tasks->count && !any; i++) {
-        any = search->is_recorded[tasks->tasks[i]];
-    }
-    return any;
-}
-
 /* Of a job whose turn came the tasks that the step does not evict go back, whatever their status.
  * If some of these are recorded ones there is no step, and all that are not recorded go back. */
 static void push_back(struct orr_victim_search *search, struct orr_jobview view,
@@ -90,28 +81,30 @@ static void push_back(struct orr_victim_search *search, struct orr_jobview view,
  * them. False: there is none left. */
 static bool pop_step(struct orr_victim_search *search)
 {
-    struct orr_task_list tasks = {0};
+    struct orr_task_list *tasks = &search->to_evict;
     struct orr_jobview view;
     bool is_step = false;
     if (search->order.session == NULL) {
         build_order(search);
     }
     while (!is_step && orr_order_pop(&search->order, &view)) {
-        bool elastic = orr_jobview_to_evict(search->session, view, &tasks);
+        bool elastic = orr_jobview_to_evict(search->session, view, tasks);
         if (search->session->v017 != NULL && view.absent == NULL) {
-            elastic = tasks.count < orr_v017_active(search->session, view.job);
+            elastic = tasks->count < orr_v017_active(search->session, view.job);
         }
-        is_step = !any_recorded(search, &tasks);
+        is_step = true;
+        for (uint32_t i = 0; i < tasks->count; i++) {
+            is_step = is_step && !search->is_recorded[tasks->tasks[i]];
+        }
         if (elastic || !is_step) {
-            push_back(search, view, &tasks, is_step);
+            push_back(search, view, tasks, is_step);
         }
     }
-    for (uint32_t i = 0; i < tasks.count && is_step; i++) {
-        orr_victims_push(&search->popped, &(struct orr_victim){.task = tasks.tasks[i],
+    for (uint32_t i = 0; i < tasks->count && is_step; i++) {
+        orr_victims_push(&search->popped, &(struct orr_victim){.task = tasks->tasks[i],
                                                                .group = search->popped_steps});
     }
     search->popped_steps += is_step;
-    orr_task_list_release(&tasks);
     return is_step;
 }
 
@@ -173,14 +166,13 @@ static double amount(const struct orr_session *session, int64_t mgpu)
 /* By node; to be freed. */
 static double *list_capacities(const struct orr_victim_search *search)
 {
-    const struct orr_capacities *c = &search->capacities;
     const uint32_t count = search->session->node_count;
     double *capacities = orr_alloc(count + (size_t)1, sizeof *capacities);
     for (uint32_t n = 0; n < count; n++) {
-        capacities[n] = c->at_probe != NULL ? c->at_probe[n] : (double)c->with[n];
+        capacities[n] = (double)search->capacities.with[n];
     }
-    if (c->at_probe != NULL) {
-        orr_victim__add_freed_v017(search, capacities);
+    if (search->session->v017 != NULL) {
+        orr_victim__list_capacities_v017(search, capacities);
     }
     return capacities;
 }
@@ -282,13 +274,16 @@ static bool pass_topology_filter(struct orr_victim_search *search)
 /* Of feasible nodes and those of all victims. */
 static bool some_node_is(const struct orr_victim_search *search, const bool *allowed)
 {
-    uint32_t *nodes = orr_alloc(search->session->node_count, sizeof *nodes);
-    const uint32_t count = orr_victim__list_nodes(search, &search->potential, nodes);
+    const struct orr_session *session = search->session;
     bool found = false;
-    for (uint32_t n = 0; n < count && !found; n++) {
-        found = allowed[nodes[n]];
+    for (uint32_t n = 0; n < session->node_count && !found; n++) {
+        found = search->feasible[n] && allowed[n];
     }
-    orr_free(nodes);
+    for (uint32_t i = 0; i < orr_victim__count(search, &search->potential) && !found; i++) {
+        const uint32_t task = orr_victim__nth_task(search, &search->potential, i);
+        const uint32_t node = session->tasks[task].live.node;
+        found = node != ORR_NONE && allowed[node];
+    }
     return found;
 }
 

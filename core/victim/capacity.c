@@ -48,14 +48,6 @@ static int64_t fitting_in(const struct orr_capacities *c, int64_t capacity)
     return c->each > 0 && capacity >= c->each ? capacity / c->each : 0;
 }
 
-static void give_back(struct orr_capacities *c, uint32_t node, int64_t gpus)
-{
-    c->fitting -= fitting_in(c, c->with[node]);
-    c->with[node] += gpus;
-    c->domain_lacks -= gpus;
-    c->fitting += fitting_in(c, c->with[node]);
-}
-
 static void measure_tasks(struct orr_victim_search *search)
 {
     struct orr_capacities *c = &search->capacities;
@@ -131,6 +123,7 @@ void orr_victim__add_capacity(struct orr_victim_search *search, struct orr_victi
     if (node == ORR_NONE) {
         return;
     }
+    const int64_t gpus = orr_victim__freed(search->session, victim->task);
     victim->before = orr_capacities_last_on(c, node);
     c->was = orr_capacities_nth(c, node);
     c->able -= c->since[node] != 0 && c->with[node] >= c->smallest;
@@ -141,7 +134,10 @@ void orr_victim__add_capacity(struct orr_victim_search *search, struct orr_victi
         c->bearing[c->bearing_count++] = node;
         c->since[node] = c->bearing_count;
     }
-    give_back(c, node, orr_victim__freed(search->session, victim->task));
+    c->fitting -= fitting_in(c, c->with[node]);
+    c->with[node] += gpus;
+    c->domain_lacks -= gpus;
+    c->fitting += fitting_in(c, c->with[node]);
     c->able += c->with[node] >= c->smallest;
     if (search->generator == ORR_NODE_LOCAL_GREEDY) {
         return; /* which takes one node at a time, in whatever order they are */

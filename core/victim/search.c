@@ -44,6 +44,7 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->scenario.items);
     orr_free(search->potential.items);
     orr_task_list_release(&search->tasks);
+    orr_task_list_release(&search->to_evict);
     orr_free(search->popped.items);
     orr_order_release(&search->order);
     orr_idmap_release(&search->failed);

@@ -38,21 +38,17 @@ static bool evict_all(struct orr_victim_search *search)
     return evicted;
 }
 
-uint32_t orr_victim__list_nodes(const struct orr_victim_search *search,
-                                const struct orr_victims *potential, uint32_t *nodes)
+/* Feasible nodes and those of the victims; `nodes` has room for all. */
+static uint32_t list_nodes(const struct orr_victim_search *search, uint32_t *nodes)
 {
-    const struct orr_session *session = search->session;
+    const uint32_t node_count = search->session->node_count;
     uint32_t count = 0;
-    bool *open = orr_alloc(session->node_count, sizeof *open);
-    memcpy(open, search->feasible, session->node_count * sizeof *open);
-    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
-        const uint32_t task = orr_victim__nth_task(search, potential, i);
-        const uint32_t node = session->tasks[task].live.node;
-        if (node != ORR_NONE) {
-            open[node] = true;
-        }
+    bool *open = orr_alloc(node_count, sizeof *open);
+    memcpy(open, search->feasible, node_count * sizeof *open);
+    for (uint32_t i = 0; i < search->scenario.count; i++) {
+        open[search->scenario.items[i].node] = true;
     }
-    for (uint32_t n = 0; n < session->node_count; n++) {
+    for (uint32_t n = 0; n < node_count; n++) {
         nodes[count] = n;
         count += open[n];
     }
@@ -91,8 +87,7 @@ static bool replay(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     bool *is_victim = orr_zalloc(session->job_count, sizeof *is_victim);
     uint32_t *nodes = orr_alloc(session->node_count, sizeof *nodes);
-    const struct orr_node_list open = {
-        .nodes = nodes, .count = orr_victim__list_nodes(search, &search->chosen, nodes)};
+    const struct orr_node_list open = {.nodes = nodes, .count = list_nodes(search, nodes)};
     struct orr_order order;
     struct orr_jobview view;
     struct orr_order_entry *entries = build_order(search, is_victim, &order);

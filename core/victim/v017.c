@@ -2,6 +2,8 @@
 /* What KAI v0.17 does otherwise in a search; the default does none of it (core/defects.h). */
 #include "victim_int.h"
 
+#include <string.h>
+
 #include <orrery/core/defects.h>
 
 /* --- D2 --- */
@@ -103,9 +105,11 @@ static bool is_listed(const struct orr_victims *victims, uint32_t at)
     return i < at;
 }
 
-void orr_victim__add_freed_v017(const struct orr_victim_search *search, double *capacities)
+void orr_victim__list_capacities_v017(const struct orr_victim_search *search, double *capacities)
 {
     const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
+    memcpy(capacities, search->capacities.at_probe,
+           search->session->node_count * sizeof *capacities);
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
             const struct orr_victim *victim = &lists[l]->items[i];

@@ -87,6 +87,7 @@ struct orr_victim_search {
     struct orr_order order;    /* of victims, with the recorded ones of the probe; */
     struct orr_victims popped; /* what it gave so far; group: the step */
     uint32_t popped_steps;
+    struct orr_task_list to_evict;    /* of the job that was popped last */
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
     int64_t (*nonpreemptible)[ORR_SHARE_KINDS];
@@ -176,8 +177,9 @@ void orr_victim__list_again_v017(struct orr_victim_search *search);
  * failed scenarios left them (D4). */
 void orr_victim__start_capacities_v017(struct orr_victim_search *search);
 void orr_victim__measure_again_v017(struct orr_victim_search *search);
-/* By node, in GPUs: what victims give back, added as v0.17 does (D6). */
-void orr_victim__add_freed_v017(const struct orr_victim_search *search, double *capacities);
+/* By node, in GPUs: free when the probe began, and what victims give back, added as v0.17 does
+ * (D6). */
+void orr_victim__list_capacities_v017(const struct orr_victim_search *search, double *capacities);
 
 /* capacity.c: opened with the search, with what its nodes have free and which are feasible before
  * anything is tried; started with each probe. */
@@ -195,9 +197,6 @@ bool orr_victim__try_state(struct orr_victim_search *search);
 /* simulate.c: evicts, replays, validates the chosen and recorded victims. On success the statement
  * holds the result. */
 bool orr_victim__simulate(struct orr_victim_search *search);
-/* Feasible nodes and those of the victims; `nodes` has room for all. */
-uint32_t orr_victim__list_nodes(const struct orr_victim_search *search,
-                                const struct orr_victims *potential, uint32_t *nodes);
 
 /* search.c: the preemptor's first k tasks, no potential victims. */
 void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k);

@@ -15,27 +15,27 @@ static uint64_t fingerprint_of(const struct orr_victim_search *search)
     return sum;
 }
 
-static bool is_spent(int64_t tried, int64_t budget)
-{
-    return budget > 0 && tried >= budget;
-}
-
-/* Takes one more scenario from the budgets, or notes which of them has none left. */
+/* Takes one more scenario from the budgets, or notes which of them has none left; 0 is no budget.
+ */
 static bool afford(struct orr_victim_search *search)
 {
     const struct orr_scenario_budget *budget = &search->session->rules.scenario_budget;
     const bool greedy = search->generator == ORR_NODE_LOCAL_GREEDY;
-    search->budget_spent = is_spent(search->session->scenarios_tried, budget->action) ||
-                           is_spent(search->tried, budget->job);
-    search->generator_budget_spent = is_spent(
-        search->tried_by_generator, greedy ? budget->node_local_greedy : budget->multi_node_gang);
-    if (search->budget_spent || search->generator_budget_spent) {
-        return false;
+    const int64_t most[3] = {budget->action, budget->job,
+                             greedy ? budget->node_local_greedy : budget->multi_node_gang};
+    int64_t *const tried[3] = {&search->session->scenarios_tried, &search->tried,
+                               &search->tried_by_generator};
+    bool spent[3];
+    for (unsigned b = 0; b < 3; b++) {
+        spent[b] = most[b] > 0 && *tried[b] >= most[b];
     }
-    search->session->scenarios_tried++;
-    search->tried++;
-    search->tried_by_generator++;
-    return true;
+    search->budget_spent = spent[0] || spent[1];
+    search->generator_budget_spent = spent[2];
+    const bool left = !search->budget_spent && !search->generator_budget_spent;
+    for (unsigned b = 0; b < 3; b++) {
+        *tried[b] += left;
+    }
+    return left;
 }
 
 static bool try_scenario(struct orr_victim_search *search)
@@ -118,7 +118,7 @@ static bool try_node_local(struct orr_victim_search *search)
     bool solved = false;
     while (!solved && node != ORR_NONE) {
         solved = c->since[node] > 0 && try_nodes(search, c->at[node], c->at[node] + 1, ORR_NONE);
-        node = next_node(session, job, node);
+        node = job->task_count > 1 ? next_node(session, job, node) : ORR_NONE;
     }
     return solved;
 }
