@@ -55,7 +55,7 @@ static double mean_of(const struct world *w, const uint32_t *chosen)
 /* The greatest mean of all choices of jobs from `j` on. */
 static double search(const struct world *w, uint32_t *chosen, uint32_t j, uint32_t left)
 {
-    if (j == w->count) {
+    if (j == w->count || j == JOBS) {
         return mean_of(w, chosen);
     }
     double best = 0;
