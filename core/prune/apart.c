@@ -230,23 +230,31 @@ bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims 
 static void line_up(struct orr_victim_search *search, const struct orr_order *order)
 {
     const struct orr_refuter *refuter = &search->refuter;
+    const struct orr_sjob *jobs = search->session->jobs;
     struct orr_apart *s = refuter->apart;
     struct orr_order_entry own;
     const uint32_t prepared = orr_order_prepare(order, &search->view, 1, &own);
     ORR_ASSERT(prepared == 1); /* it was popped from an order */
     s->line_for = search->k;
     s->line_count = 0;
+    uint32_t queue = ORR_NONE;
+    uint64_t waits = 0;
     for (uint32_t m = 0, w = 0; m < refuter->mark_count; m++) {
         const struct orr_order_entry *mark = &refuter->marks[m];
         const bool is_own = mark->view.job == search->job;
         if (mark->elastic_state != (is_own ? own.elastic_state : -1)) {
             continue;
         }
-        while (w < refuter->waiting_count &&
-               orr_order_compare_built(search->session, &refuter->waiting[w], mark) < 0) {
-            w++;
+        waits = jobs[mark->view.job].queue == queue ? waits : 0;
+        queue = jobs[mark->view.job].queue;
+        for (; w < refuter->waiting_count &&
+               orr_order_compare_built(search->session, &refuter->waiting[w], mark) < 0;
+             w++) {
+            if (jobs[refuter->waiting[w].view.job].queue == queue) {
+                orr_fingerprint__demand(&waits, &refuter->waiting[w].demand);
+            }
         }
-        s->waits_before[s->line_count] = w;
+        s->waits_before[s->line_count] = waits;
         s->place[mark->view.job] = s->line_count;
         s->line[s->line_count++] = is_own ? own : *mark;
     }
@@ -279,8 +287,10 @@ static uint32_t list_served(const struct orr_apart *s)
 }
 
 /* Two scenarios go on the same where those that are left ask the same, in the same order among each
- * other and those that wait: where GPUs are counted, gangs are known by what they ask, by how many
- * wait before them, and by how many are behind them in their queue. */
+ * other and those that wait: where GPUs are counted, gangs are known by what they ask, by what
+ * those ask that wait before them, and by how many are behind them in their queue. How many wait
+ * before them does not tell: in a flat world searches with other candidates list others of the same
+ * jobs (waiting_fingerprint.c). */
 static void find_keys(const struct orr_victim_search *search, uint32_t count)
 {
     const struct orr_sjob *jobs = search->session->jobs;
@@ -293,7 +303,7 @@ static void find_keys(const struct orr_victim_search *search, uint32_t count)
         behind = last ? 0 : behind + 1;
         if (s->is_victim[job]) {
             struct orr_apart_victim *victim = s->of_job[job];
-            const uint64_t turn = (uint64_t)s->waits_before[s->place[job]] << 32 | behind;
+            const uint64_t turn = s->waits_before[s->place[job]] + behind;
             const bool alike =
                 s->run->counted && victim->like != 0 && victim->loss == &victim->whole;
             victim->key = alike ? orr_scatter(victim->like + turn) : victim->loss->fingerprint;

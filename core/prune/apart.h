@@ -47,7 +47,8 @@ struct orr_apart {                    /* of a search */
     struct orr_order_entry *line;
     uint32_t line_count;
     uint32_t *place;                /* in there: by job */
-    uint32_t *waits_before;         /* by place: jobs of the refuter's list before it */
+    uint64_t *waits_before;         /* by place: fingerprint of what its queue's jobs of the
+                                     * refuter's list before it ask */
     uint64_t *in_line;              /* a bit for each place: scratch, all 0 between */
     struct orr_order_entry *served; /* those of the scenario */
     struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */

@@ -86,13 +86,14 @@ enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *sear
     return look_up(search, search->refuter.apart->run->left, order);
 }
 
-/* Once with the victims themselves, and once with victims that are like them. */
+/* Once with the victims themselves, and once with victims that are like them. Who waits between
+ * these and the preemptor is told by who waits before it. */
 enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     uint64_t lost = 0;
     s->run->position_count = s->run->all_back_from = 0;
-    s->run->left = 0;
+    s->run->left = s->waits_before[s->place[search->job]];
     for (uint32_t v = 0; v < s->victim_count; v++) {
         lost += s->victims[v]->loss->fingerprint;
         s->run->left += s->victims[v]->key;

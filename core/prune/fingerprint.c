@@ -36,6 +36,14 @@ uint64_t orr_fingerprint__content(const struct orr_session *session, uint32_t n)
 
 /* --- jobs --- */
 
+void orr_fingerprint__demand(uint64_t *fingerprint, const struct orr_demand *demand)
+{
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        orr_fingerprint_word(fingerprint, (uint64_t)demand->v[kind]);
+    }
+    orr_fingerprint_number(fingerprint, demand->gpus_by_memory);
+}
+
 /* A task that is placed in this cycle is like one that runs. */
 static uint64_t fingerprint_place(const struct orr_session *session, const struct orr_stask *task)
 {

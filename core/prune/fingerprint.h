@@ -27,6 +27,8 @@ static inline void orr_fingerprint_number(uint64_t *fingerprint, double number)
     orr_fingerprint_word(fingerprint, orr_fingerprint_bits(number));
 }
 
+/* Takes what a job asks. */
+void orr_fingerprint__demand(uint64_t *fingerprint, const struct orr_demand *demand);
 /* Of all that a placement reads of the node but NUMA zones. */
 uint64_t orr_fingerprint__content(const struct orr_session *session, uint32_t node);
 /* Takes the job and its tasks, where they are, on which shared devices and in which status. */

@@ -95,10 +95,7 @@ static bool hash_waiting(uint64_t *fingerprint, const struct orr_session *sessio
     if (in_part) {
         orr_fingerprint_word(fingerprint, job->serial);
     }
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        orr_fingerprint_word(fingerprint, (uint64_t)waiting->demand.v[kind]);
-    }
-    orr_fingerprint_number(fingerprint, waiting->demand.gpus_by_memory);
+    orr_fingerprint__demand(fingerprint, &waiting->demand);
     row->best_with[level] = &waiting->demand;
     row->known = in_part ? 0 : level + 1;
     row->unmarked = true;

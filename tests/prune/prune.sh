@@ -64,6 +64,40 @@ case_elastic() { # with the rule off who comes back is lost too
     same elastic && { [ -n "$rows_given" ] || refutes; } &&
         agrees "$dir/elastic" --set policy.params.allow_consolidating_reclaim=false
 }
+case_candidates_change() { # victims that ask the same, behind as many of those that wait and may count, but other ones
+    cat >"$dir/change.csv" <<END
+job,submit_s,run_s,queue,pods,gpus_per_pod,priority
+fill 6,0,9000,c,1,6,125
+stays,1,9000,b,1,1,50
+ends,2,1098,b,1,1,50
+before,3,1097,b,1,3,55
+other 1,4,9000,a,1,2,50
+other 2,5,9000,a,1,2,50
+fill 5,6,9000,c,1,5,125
+fill 4,7,9000,c,1,4,125
+waits 6,200,500,b,1,6,80
+waits 5,200,500,b,1,5,70
+waits 8,200,500,b,1,8,60
+moves,1000,100,d,1,8,50
+fill 3,1090,60,c,1,3,125
+between,1100,9000,b,1,1,75
+after,1100,9000,b,1,3,65
+END
+    cat >"$dir/change.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 4, gpus: 8, gpu_model: P100}}}
+queues:
+  a: {gpu: [0, 1, unlimited], priority: 200, preempt_min_runtime: 2d, reclaim_min_runtime: 2d}
+  b: {gpu: [8, 1, 9], preempt_min_runtime: 2d, reclaim_min_runtime: 2d}
+  c: {gpu: [18, 1, unlimited]}
+  d: {gpu: [0, 1, unlimited]}
+workload: [{name: change, trace: change.csv}]
+policy: {name: kai}
+horizon: 1300s
+END
+    agrees "$dir/change"
+}
 case_elastic_elsewhere() { # windows without elastic jobs are those of a flat world
     cat >"$dir/windows.csv" <<END
 job,submit_s,run_s,pods,gpus_per_pod,queue,kind,min_pods
