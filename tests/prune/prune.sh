@@ -98,6 +98,29 @@ horizon: 1300s
 END
     agrees "$dir/change"
 }
+case_gang_of_ones() { # a gang of pods with one GPU each needs no whole nodes, in a window of as many nodes as it has pods
+    awk -v OFS=, 'BEGIN {
+        print "job", "submit_s", "run_s", "pods", "gpus_per_pod", "queue", "priority"
+        for (n = 0; n < 4; n++) { # a node each; where the last one ends goes a pod of the gang
+            print "two " n, 3 * n, 9000, 1, 2, "b", 50
+            print "one " n, 3 * n + 1, 9000, 1, 1, "a", 50
+            print "ends " n, 3 * n + 2, 48 - 3 * n, 1, 1, "d", 50
+        }
+        print "gang", 51, 9000, 4, 1, "b", 60
+        print "wants", 100, 9000, 1, 4, "c", 50
+    }' >"$dir/ones.csv"
+    cat >"$dir/ones.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 4, gpus: 4, gpu_model: P100}}}
+queues: {a: {gpu: [0, 1, unlimited]}, b: {gpu: [12, 1, unlimited]}, c: {gpu: [4, 1, unlimited]}, d: {gpu: [0, 1, unlimited]}}
+workload: [{name: ones, trace: ones.csv}]
+policy: {name: kai}
+horizon: 200s
+END
+    agrees "$dir/ones"
+    refutes aggregate
+}
 case_elastic_elsewhere() { # windows without elastic jobs are those of a flat world
     cat >"$dir/windows.csv" <<END
 job,submit_s,run_s,pods,gpus_per_pod,queue,kind,min_pods
