@@ -126,29 +126,23 @@ void orr_refute__start_probe(struct orr_victim_search *search)
 
 /* Windows that begin with as many nodes as those of the last state grow by the same numbers. As far
  * as nodes bear what they did, their victims are the same. */
-static void find_same_nodes(struct orr_victim_search *search, uint32_t first)
+uint32_t orr_refute__least_window(struct orr_victim_search *search)
 {
     struct orr_refuter *refuter = &search->refuter;
     const struct orr_session *session = search->session;
+    const struct orr_capacities *c = &search->capacities;
     const bool kept = !refuter->all_tried && !session->rules.prune.verify && session->v017 == NULL;
-    const bool alike = kept && refuter->windows_from == first;
-    refuter->same_nodes = alike ? search->capacities.same : 0;
-    refuter->windows_from = first;
+    const bool alike = kept && refuter->windows_from == c->first && c->same > 0;
+    refuter->windows_from = c->first;
+    return alike ? c->same + 1 : 0;
 }
 
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
-    struct orr_refuter *refuter = &search->refuter;
     enter(search, ORR_REFUTE_WINDOW);
-    if (nth == 0) {
-        find_same_nodes(search, to - from);
-    }
-    const bool same =
-        nth != ORR_NONE && refuter->same_nodes > 0 && to - from <= refuter->same_nodes;
-    return same ||
-           (search->action == ORR_ACTION_CONSOLIDATION &&
+    return (search->action == ORR_ACTION_CONSOLIDATION &&
             LACKS(search, ORR_PRUNER_REGAIN, orr_victim__cannot_regain(search, from, to))) ||
-           (refuter->flat != NULL && search->recorded.count == 0 &&
+           (search->refuter.flat != NULL && search->recorded.count == 0 &&
             LACKS(search, ORR_PRUNER_AGGREGATE, !orr_victim__leaves_place(search, from, to, nth)));
 }
 

@@ -30,9 +30,8 @@ struct orr_refuter {    /* of a search; private to prune/ */
     bool no_search;     /* `outcome` was known before any candidate was looked for */
     uint64_t scenarios; /* simulated by the action before the search */
     bool apart_known;
-    uint32_t same_nodes;   /* the first nodes of a window that are as they were in the last state */
-    uint32_t windows_from; /* nodes of the first window of that state */
-    struct orr_flat *flat; /* NULL: no part of the world is flat, or all is tried */
+    uint32_t windows_from;     /* nodes of the first window of the last state that had any */
+    struct orr_flat *flat;     /* NULL: no part of the world is flat, or all is tried */
     struct orr_places *places; /* places.h; NULL until asked */
     bool domains_known;
     struct orr_places *domains; /* domains.c; NULL: the preemptor need not stay in one */
@@ -58,6 +57,8 @@ bool orr_refute__first_task(struct orr_victim_search *search);
 bool orr_refute__gang(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */
 void orr_refute__start_probe(struct orr_victim_search *search);
+/* Of a state of several nodes: windows of fewer nodes failed as they are in an earlier state. */
+uint32_t orr_refute__least_window(struct orr_victim_search *search);
 /* Those on the nodes with victims at [from, to), the nth window of the state; ORR_NONE: it is a
  * single node, of which the jobs' victims are taken. */
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);

@@ -148,15 +148,19 @@ static bool try_multi_node(struct orr_victim_search *search)
     }
     const uint32_t from = c->bearing_count - c->able;
     c->first = first_prefix(c, from);
+    if (c->first == ORR_NONE) {
+        return false;
+    }
+    const uint32_t least = orr_refute__least_window(search);
     uint32_t count = c->first;
     for (uint32_t nth = 0; count != ORR_NONE; nth++) {
         count = count < c->able ? count : c->able;
-        if (try_nodes(search, from, from + count, nth)) {
+        if (count >= least && try_nodes(search, from, from + count, nth)) {
             return true;
         }
         count = count == c->able ? ORR_NONE : count + (1u << nth);
     }
-    c->same = c->first != ORR_NONE ? UINT32_MAX : c->same;
+    c->same = c->able;
     return false;
 }
 
