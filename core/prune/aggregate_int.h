@@ -22,10 +22,9 @@ struct stretch { /* contenders of a run that a scenario takes */
     uint32_t most; /* GPUs that the first of them, or a job that waits before it, asks */
 };
 
-struct standing { /* of a queue that holds so many GPUs: see struct orr_queue_rank */
-    uint64_t first;
+struct standing {   /* of a queue that holds so many GPUs: see struct orr_queue_rank */
+    uint64_t first; /* and 1; 0: not known */
     double share;
-    bool known;
 };
 
 struct service { /* a leaf */
@@ -69,7 +68,7 @@ static inline const struct standing *orr_aggregate__standing(const struct orr_se
                                                              uint32_t held)
 {
     struct standing *standing = &service->standings[held];
-    if (!standing->known) {
+    if (standing->first == 0) {
         orr_aggregate__find_standing(session, service->queue, service->stays + held, standing);
     }
     return standing;

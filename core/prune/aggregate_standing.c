@@ -108,9 +108,8 @@ static void open_leaf(const struct orr_victim_search *search, struct service *se
 static void open_own(struct orr_aggregate *aggregate, struct service *own,
                      const struct orr_queue_rank *rank)
 {
-    aggregate->own[0] = (struct standing){.known = true, .share = rank->share_now};
-    aggregate->own[1] =
-        (struct standing){.known = true, .first = rank->first, .share = rank->share_after};
+    aggregate->own[0] = (struct standing){rank->first + 1, rank->share_now};
+    aggregate->own[1] = (struct standing){rank->first + 1, rank->share_after};
     own->standings = aggregate->own;
     own->gone = 1;
     own->fingerprint = rank->first + own->before;
@@ -152,5 +151,5 @@ void orr_aggregate__find_standing(const struct orr_session *session, uint32_t qu
 {
     const int64_t held[ORR_SHARE_KINDS] = {[ORR_SHARE_GPU] = (int64_t)gpus * ORR_MGPU};
     const struct orr_queue_rank rank = rank_of(session, queue, held);
-    *standing = (struct standing){.known = true, .first = rank.first, .share = rank.share_now};
+    *standing = (struct standing){rank.first + 1, rank.share_now};
 }
