@@ -26,7 +26,7 @@ void orr_flat__empty_windows(const struct orr_victim_search *search)
 {
     struct orr_windows *all = search->refuter.flat->windows;
     all->gang_count = 0;
-    all->changes++; /* none is filled */
+    all->filling++; /* none is filled */
 }
 
 /* How many nodes it has. */
@@ -101,11 +101,12 @@ static void follow(struct orr_victim_search *search, uint32_t room, uint32_t nth
     const uint32_t node = search->potential.items[last].node;
     const uint32_t now = orr_capacities_nth(c, node);
     const uint32_t *able = c->bearing + (c->bearing_count - c->able);
-    for (uint32_t h = 0; h < all->window_count; h++) {
+    const uint32_t least = nth < now ? nth : now; /* smaller windows are as they were */
+    for (uint32_t h = all->window_count; h-- > 0 && size_of(all, h) > least;) {
         struct orr_window *window = &all->windows[h];
         const uint32_t size = size_of(all, h);
         const bool was_in = nth < size, is_in = now < size;
-        if (window->changes != all->changes) {
+        if (window->filling != all->filling) {
             continue;
         }
         if (was_in) { /* as if it stayed */
@@ -122,9 +123,7 @@ static void follow(struct orr_victim_search *search, uint32_t room, uint32_t nth
                 count_node(search, window, able[size], UINT32_MAX);
             }
         }
-        window->changes++;
     }
-    all->changes++;
 }
 
 void orr_flat__victim_added(struct orr_victim_search *search)
@@ -154,7 +153,7 @@ static void list(struct orr_victim_search *search, struct orr_window *window, ui
         counts = orr_arena_take(f->arena, f->contender_count, sizeof *counts);
     }
     memset(counts, 0, f->contender_count * sizeof *counts);
-    *window = (struct orr_window){.changes = f->windows->changes, .counts = counts};
+    *window = (struct orr_window){.filling = f->windows->filling, .counts = counts};
     counts[f->own->run] = 1;
     for (uint32_t i = from; i < to; i++) {
         count_node(search, window, search->capacities.bearing[i], 1);
@@ -168,9 +167,9 @@ static struct orr_window *window_of(struct orr_victim_search *search, uint32_t f
     struct orr_window *window = &all->windows[nth < LAST ? nth : LAST];
     if (all->first != search->capacities.first) {
         all->first = search->capacities.first;
-        all->changes++; /* no window is filled */
+        all->filling++; /* no window is filled */
     }
-    if (nth >= LAST || window->changes != all->changes) {
+    if (nth >= LAST || window->filling != all->filling) {
         list(search, window, from, to);
     }
     all->window_count = nth < LAST && nth >= all->window_count ? nth + 1 : all->window_count;

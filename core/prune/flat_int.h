@@ -53,7 +53,7 @@ struct orr_leaf { /* a queue with contenders */
 };
 
 struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nodes, gangs apart */
-    uint64_t changes; /* of the state when it was brought up to date */
+    uint64_t filling; /* of the windows when it was filled */
     uint32_t *counts; /* by run, the preemptor included */
     uint32_t late;    /* those that may be served after the preemptor */
     uint32_t odd;     /* tasks of odd contenders */
@@ -65,7 +65,7 @@ struct orr_windows { /* what is known of the potential victims of a probe */
     struct orr_window windows[ORR_WINDOWS];
     uint32_t window_count; /* that were used */
     uint32_t first;        /* nodes of the first one */
-    uint64_t changes;      /* victims so far, of all probes */
+    uint64_t filling;      /* another one when none of them is filled any more */
     uint32_t *gangs;       /* contenders with several tasks, */
     uint32_t gang_count;
     uint32_t *taken; /* those of them that a scenario takes */
