@@ -8,20 +8,36 @@
 
 /* --- what victims are given when they are served --- */
 
+bool orr_apart__is_limited(const struct orr_session *session, uint32_t job)
+{
+    bool limited = false;
+    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            limited = limited || session->shares[q].resource[kind].limit != ORR_UNLIMITED;
+        }
+    }
+    return limited;
+}
+
 /* A node counts what it gives of a device in hundredths, rounded up (orr_memory_counted_mgpu): on
- * none is that more than the job is held to ask. Of a few parts it is not known, such as 0.07:
- * times 100 they are a little more than 7 in double. */
-static bool is_even_part(const struct orr_ask *ask)
+ * none is that more than the job is held to ask, but for a few parts such as 0.07: times 100 they
+ * are a little more than 7 in double. For these a job is held against limits and, if it is not
+ * preemptible, quotas once more, node by node (orr_place__over_capacity_on). */
+static bool is_plain_part(const struct orr_session *session, const struct orr_ask *ask,
+                          uint32_t job)
 {
     const int64_t hundredths = orr_session_portion_mgpu(ask->portion) / (ORR_MGPU / 100);
-    return ask->kind == ORR_ASK_FRACTION && ask->portion * 100 <= (double)hundredths;
+    return ask->kind == ORR_ASK_FRACTION &&
+           (ask->portion * 100 <= (double)hundredths ||
+            (session->jobs[job].preemptible && !orr_apart__is_limited(session, job)));
 }
 
 bool orr_apart__is_simple(const struct orr_session *session, const struct orr_stask *task)
 {
     const struct orr_ask *ask = orr_task_ask(session, task);
     const bool active = orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED);
-    return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU || is_even_part(ask)) &&
+    return (ask->kind == ORR_ASK_WHOLE || ask->kind == ORR_ASK_NO_GPU ||
+            is_plain_part(session, ask, task->job)) &&
            ask->mig_mgpu == 0 && task->nominated == ORR_NONE &&
            (active ? task->live.node != ORR_NONE
                    : task->live.status == ORR_TASK_PENDING || !orr_task_may_allocate(task, true));
@@ -113,6 +129,7 @@ static struct orr_apart_victim *find_victim(struct orr_victim_search *search, ui
         *of_job = orr_arena_alloc(&search->memory, 1, sizeof **of_job);
         (*of_job)->job = job;
         (*of_job)->constrained = orr_prune__is_constrained(session, &session->jobs[job]);
+        (*of_job)->limited = orr_apart__is_limited(session, job);
         orr_victim__fingerprint_job(&(*of_job)->job_fingerprint, session, job);
         if (is_known(session, job)) {
             list_due(search, *of_job, &(*of_job)->whole, NULL);

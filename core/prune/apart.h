@@ -16,6 +16,7 @@ struct orr_apart_loss { /* some of a job's tasks, and what it is given when it i
 struct orr_apart_victim { /* a job that was one in some scenario of the search */
     uint32_t job;
     bool constrained;
+    bool limited;  /* some queue above it has a limit */
     bool back;     /* it was served and has its places again */
     uint32_t lost; /* tasks */
     uint64_t job_fingerprint;
@@ -54,7 +55,10 @@ struct orr_apart {                    /* of a search */
     struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
 };
 
-/* Of one that asks whole GPUs, none, or parts that cost no more than they ask on any device. */
+/* Some queue above the job has a limit. */
+bool orr_apart__is_limited(const struct orr_session *session, uint32_t job);
+/* Of one that asks whole GPUs, none, or parts that cost no more than they ask on any device, or
+ * where it does not matter if they do. */
 bool orr_apart__is_simple(const struct orr_session *session, const struct orr_stask *task);
 
 /* Takes the scenario's victims apart. False: it is not known what some of them is given when it is

@@ -61,13 +61,13 @@ static void charge(const struct orr_victim_search *search, uint32_t job,
     }
 }
 
-/* By what would be held. */
+/* By what would be held, of a job that is limited. */
 static bool passes_limit(const struct orr_victim_search *search, uint32_t job,
                          const struct orr_demand *demand)
 {
     const struct orr_session *session = search->session;
     bool over = false;
-    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE && session->rules.proportion;
+    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE && !over;
          q = session->shares[q].parent) {
         const int64_t *holds = search->refuter.apart->hypothetical[q];
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
@@ -92,7 +92,8 @@ static bool place_preemptor(struct serving *serving)
     struct orr_victim_search *search = serving->search;
     serving->placed =
         !orr_job_over_quota(search->session, search->job, &search->demand) &&
-        !passes_limit(search, search->job, &search->demand) &&
+        !(search->refuter.apart->run->limited &&
+          passes_limit(search, search->job, &search->demand)) &&
         orr_dry_run__place(search->refuter.apart, search->view,
                            search->refuter.apart->run->constrained, search->tasks.tasks, search->k);
     if (serving->placed) {
@@ -106,7 +107,7 @@ static void serve_victim(const struct orr_victim_search *search, struct orr_apar
 {
     const struct orr_apart *s = search->refuter.apart;
     const struct orr_apart_loss *loss = victim->loss;
-    victim->back = !passes_limit(search, victim->job, &loss->demand) &&
+    victim->back = !(victim->limited && passes_limit(search, victim->job, &loss->demand)) &&
                    orr_dry_run__place(s, orr_jobview_whole(victim->job), victim->constrained,
                                       loss->due_tasks, loss->due);
     if (victim->back) {

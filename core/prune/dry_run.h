@@ -9,6 +9,7 @@ struct orr_dry_run {
     struct orr_gpu_counts *counts; /* NULL: GPUs do not decide on every node, or more is asked */
     bool by_sketch;                /* a sketch may place the preemptor */
     bool constrained;              /* the preemptor has a constraint of topology */
+    bool limited;                  /* some queue above the preemptor has a limit */
     bool counted;                  /* in this scenario GPUs are counted */
     struct orr_sketch *sketch;     /* on counts or on books; NULL: nobody is constrained */
     /* With a sketch: the open nodes, with room or without. The first feasible_count of them are

@@ -73,6 +73,7 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
     const bool allowed = orr_flat__rules_allow(session);
     run->by_sketch = allowed && may_be_sketched(search);
     run->constrained = orr_prune__is_constrained(session, &session->jobs[search->job]);
+    run->limited = orr_apart__is_limited(session, search->job);
     if (allowed && may_be_counted(search, run)) {
         run->counts = orr_gpu_counts_make(memory, session);
     }

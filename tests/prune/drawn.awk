@@ -113,7 +113,7 @@ BEGIN {
         if (has_parts && one_in(2)) {
             whole = ""
             if (has_memory && one_in(2)) memory = pick("2000 5000 8000 16000 20000")
-            else part = pick("0.1 0.25 0.3 0.5 0.5 0.6 0.75")
+            else part = pick("0.1 0.25 0.28 0.5 0.5 0.57 0.75")
         }
         min = has_elastic && pods > 1 && one_in(2) ? 1 + draw(pods) : ""
         if (has_racks && one_in(3)) { if (one_in(2)) required = pick("rack block node"); else preferred = pick("rack node") }
