@@ -31,7 +31,8 @@ struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
     counts->moves = orr_arena_take(arena, session->task_count, sizeof *counts->moves);
     counts->among = orr_arena_take(arena, nodes, sizeof *counts->among);
     for (uint32_t n = 0; n < nodes; n++) {
-        counts->node_of_rank[session->nodes[n].rank] = n;
+        counts->nodes[n].rank = session->nodes[n].rank;
+        counts->node_of_rank[counts->nodes[n].rank] = n;
     }
     return counts;
 }
@@ -40,7 +41,7 @@ static void file_node(struct orr_gpu_counts *counts, uint32_t node, bool in)
 {
     const int32_t room = counts->nodes[node].room;
     if (room > 0) {
-        const uint32_t rank = counts->session->nodes[node].rank;
+        const uint32_t rank = counts->nodes[node].rank;
         counts->with_room[room][rank / 64] ^= bit_of(rank);
         counts->with_room_count[room] += in ? 1 : UINT32_MAX;
         const uint64_t content =
@@ -61,13 +62,13 @@ static void change(struct orr_gpu_counts *counts, uint32_t node, int32_t room, i
 
 void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node)
 {
-    const struct orr_snode *of = &counts->session->nodes[node];
-    const int64_t idle = of->idle.v[ORR_SLOT_GPU], releasing = of->releasing.v[ORR_SLOT_GPU];
-    if (!counts->nodes[node].is_open) {
-        counts->nodes[node] =
-            (struct orr_gpu_node){.room = (int32_t)((idle + releasing) / ORR_MGPU),
-                                  .idle = (int32_t)(idle / ORR_MGPU),
-                                  .is_open = true};
+    struct orr_gpu_node *at = &counts->nodes[node];
+    if (!at->is_open) {
+        const struct orr_snode *of = &counts->session->nodes[node];
+        const int64_t idle = of->idle.v[ORR_SLOT_GPU], releasing = of->releasing.v[ORR_SLOT_GPU];
+        at->room = (int32_t)((idle + releasing) / ORR_MGPU);
+        at->idle = (int32_t)(idle / ORR_MGPU);
+        at->is_open = true;
         counts->open[counts->open_count++] = node;
         if (idle > 0) {
             counts->at_once[counts->at_once_count++] = node;
@@ -109,7 +110,7 @@ static uint32_t find_idle(const struct orr_gpu_counts *counts, int32_t gpus)
     for (uint32_t i = 0; i < counts->at_once_count; i++) {
         const uint32_t node = counts->at_once[i];
         const struct orr_gpu_node *at = &counts->nodes[node];
-        const uint64_t one = (uint64_t)at->room << 32 | counts->session->nodes[node].rank;
+        const uint64_t one = (uint64_t)at->room << 32 | at->rank;
         if (at->room >= gpus && at->idle >= gpus && one < least) {
             best = node;
             least = one;
@@ -178,8 +179,7 @@ static uint64_t key_of(const struct orr_gpu_counts *counts, uint32_t node, int32
     const bool at_once = counts->session->rules.node_availability && at->idle >= gpus;
     const int32_t points =
         (int32_t)orr_preferred_score(preferred, node) + (at_once ? ORR_POINTS_IDLE : 0);
-    return (uint64_t)(0xffffff - points) << 40 | (uint64_t)at->room << 32 |
-           counts->session->nodes[node].rank;
+    return (uint64_t)(0xffffff - points) << 40 | (uint64_t)at->room << 32 | at->rank;
 }
 
 static void sift_down(uint64_t *keys, uint32_t count, uint32_t at)

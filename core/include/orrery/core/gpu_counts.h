@@ -13,6 +13,7 @@ ORR_API_BEGIN
 
 struct orr_gpu_node { /* GPUs; `idle` is below zero where a pipelined task was evicted */
     int32_t room, idle;
+    uint32_t rank; /* the session's */
     bool is_open;
 };
 
