@@ -130,6 +130,7 @@ static struct orr_apart_victim *find_victim(struct orr_victim_search *search, ui
         (*of_job)->job = job;
         (*of_job)->constrained = orr_prune__is_constrained(session, &session->jobs[job]);
         (*of_job)->limited = orr_apart__is_limited(session, job);
+        (*of_job)->counted = orr_dry_run__may_count(session, job, (*of_job)->constrained);
         orr_victim__fingerprint_job(&(*of_job)->job_fingerprint, session, job);
         if (is_known(session, job)) {
             list_due(search, *of_job, &(*of_job)->whole, NULL);

@@ -17,6 +17,7 @@ struct orr_apart_victim { /* a job that was one in some scenario of the search *
     uint32_t job;
     bool constrained;
     bool limited;  /* some queue above it has a limit */
+    bool counted;  /* its tasks may be placed by counts of GPUs */
     bool back;     /* it was served and has its places again */
     uint32_t lost; /* tasks */
     uint64_t job_fingerprint;

@@ -47,6 +47,9 @@ void orr_dry_run__note(const struct orr_victim_search *search, enum orr_outcome 
 
 /* --- dry_run_nodes.c: which nodes are open, and what is placed there --- */
 
+/* A victim's tasks ask whole GPUs, and where it is constrained nothing else. A node that never
+ * offered GPUs gives none back. */
+bool orr_dry_run__may_count(const struct orr_session *session, uint32_t job, bool constrained);
 /* Once a search. */
 struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search);
 /* False: the dry run knows nothing about this preemptor. */

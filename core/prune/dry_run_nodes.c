@@ -53,6 +53,19 @@ static bool asks_gpus_alone(const struct orr_session *session, uint32_t task)
     return alone;
 }
 
+bool orr_dry_run__may_count(const struct orr_session *session, uint32_t job, bool constrained)
+{
+    const struct orr_sjob *of = &session->jobs[job];
+    bool may = true;
+    for (uint32_t t = of->first_task; may && t < of->first_task + of->task_count; t++) {
+        const uint32_t node = session->tasks[t].live.node;
+        may = orr_flat__asks_whole_gpus(session, orr_task_ask(session, &session->tasks[t])) &&
+              (!constrained || asks_gpus_alone(session, t)) &&
+              (node == ORR_NONE || session->nodes[node].allocatable.v[ORR_SLOT_GPU] > 0);
+    }
+    return may;
+}
+
 /* What is counted tells where its tasks go. */
 static bool may_be_counted(const struct orr_victim_search *search, const struct orr_dry_run *run)
 {
@@ -168,21 +181,12 @@ static bool open_sketch(const struct orr_victim_search *search)
     return known;
 }
 
-static bool are_counted(const struct orr_session *session, const struct orr_apart *s)
+static bool are_counted(const struct orr_apart *s)
 {
     const struct orr_dry_run *run = s->run;
     bool counted = run->counts != NULL && (run->by_sketch || !s->any_constrained);
-    for (uint32_t i = 0; counted && i < s->taken_count; i++) {
-        const struct orr_stask *task = &session->tasks[s->taken[i]];
-        /* A node that never offered GPUs gives none back. */
-        counted = orr_flat__asks_whole_gpus(session, orr_task_ask(session, task)) &&
-                  session->nodes[task->live.node].allocatable.v[ORR_SLOT_GPU] > 0;
-    }
-    for (uint32_t v = 0; counted && s->any_constrained && v < s->victim_count; v++) {
-        const struct orr_apart_victim *victim = s->victims[v];
-        for (uint32_t i = 0; counted && victim->constrained && i < victim->loss->due; i++) {
-            counted = asks_gpus_alone(session, victim->loss->due_tasks[i]);
-        }
+    for (uint32_t v = 0; counted && v < s->victim_count; v++) {
+        counted = s->victims[v]->counted;
     }
     return counted;
 }
@@ -216,7 +220,7 @@ bool orr_dry_run__open(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
-    run->counted = are_counted(search->session, s);
+    run->counted = are_counted(s);
     if (run->counted) {
         open_counts(search);
         if (run->constrained || s->any_constrained) {
