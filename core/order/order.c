@@ -153,16 +153,13 @@ static inline const struct orr_queue_rank *rank_of(const struct orr_order *order
 static bool node_less(struct orr_order *order, uint32_t a, uint32_t b)
 {
     const struct orr_session *session = order->session;
+    const struct orr_session_hooks *hooks = session->hooks;
     const struct orr_queue_rank *rank_a = rank_of(order, a), *rank_b = rank_of(order, b);
-    int sign = 0;
-    if (session->hooks == NULL && session->rules.proportion) {
-        sign = orr_queue_compare_numbers(rank_a, rank_b);
-    }
-    if (sign == 0) {
+    int sign = orr_queue_compare_numbers(rank_a, rank_b);
+    if ((hooks != NULL && hooks->queue_order != NULL) || !session->rules.proportion) {
         sign = orr_queue_compare_ranks(session, rank_a, rank_b);
-        order->unclear =
-            order->unclear || (orr_queue_compare_numbers(rank_a, rank_b) == 0 &&
-                               !orr_queue_is_clear(session, rank_a->queue, rank_b->queue));
+    } else if (sign == 0) {
+        sign = orr_queue_compare_equal(session, rank_a->queue, rank_b->queue, &order->unclear);
     }
     return order->victims ? sign > 0 : sign < 0;
 }

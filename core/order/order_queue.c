@@ -108,39 +108,41 @@ void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue
     rank->first = (uint64_t)over << 34 | (uint64_t)over_quota << 33 | priority << 1 | violates;
 }
 
-static int by_proportion(const struct orr_session *session, const struct orr_queue_rank *a,
-                         const struct orr_queue_rank *b)
+/* The older queue. KAI has no order after that; the name makes one that is the same everywhere. */
+static int by_age(const struct orr_session *session, uint32_t a, uint32_t b)
 {
-    const int order = orr_queue_compare_numbers(a, b);
-    if (order != 0) {
-        return order;
+    const struct orr_share_queue *share_a = &session->shares[a];
+    const struct orr_share_queue *share_b = &session->shares[b];
+    if (share_a->created != share_b->created) {
+        return share_a->created < share_b->created ? -1 : 1;
     }
-    const struct owned owned = compare_owned(session, a->queue, b->queue);
-    return owned.less == owned.more ? 0 : owned.less ? -1 : 1;
+    return by_number(share_a->name_rank, share_b->name_rank);
 }
 
-bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b)
+int orr_queue_compare_equal(const struct orr_session *session, uint32_t a, uint32_t b,
+                            bool *unclear)
 {
     const struct owned owned = compare_owned(session, a, b);
-    return !owned.less || !owned.more;
+    *unclear = *unclear || (owned.less && owned.more);
+    return owned.less == owned.more ? by_age(session, a, b) : owned.less ? -1 : 1;
 }
 
 int orr_queue_compare_ranks(const struct orr_session *session, const struct orr_queue_rank *a,
                             const struct orr_queue_rank *b)
 {
     const struct orr_session_hooks *hooks = session->hooks;
+    const bool ranked = session->rules.proportion;
+    bool unclear = false;
     int order = 0;
     if (hooks != NULL && hooks->queue_order != NULL) {
         order = hooks->queue_order(hooks->self, a->queue, b->queue);
     }
-    if (order == 0 && session->rules.proportion) {
-        order = by_proportion(session, a, b);
+    if (order == 0 && ranked) {
+        order = orr_queue_compare_numbers(a, b);
     }
-    const struct orr_share_queue *share_a = &session->shares[a->queue];
-    const struct orr_share_queue *share_b = &session->shares[b->queue];
-    if (order == 0 && share_a->created != share_b->created) {
-        order = share_a->created < share_b->created ? -1 : 1;
+    if (order == 0) {
+        order = ranked ? orr_queue_compare_equal(session, a->queue, b->queue, &unclear)
+                       : by_age(session, a->queue, b->queue);
     }
-    /* KAI has no order left here; the name makes one that is the same everywhere. */
-    return order != 0 ? order : by_number(share_a->name_rank, share_b->name_rank);
+    return order;
 }

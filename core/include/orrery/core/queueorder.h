@@ -47,10 +47,11 @@ static inline int orr_queue_compare_numbers(const struct orr_queue_rank *a,
     return order != 0 ? order : (a->share_now > b->share_now) - (a->share_now < b->share_now);
 }
 
-/* False: queue `a` may be allocated less of one resource and more of another one than queue `b`.
- * Among three such queues with equal numbers KAI's order need not be transitive: a before b, b
- * before c, c before a. */
-bool orr_queue_is_clear(const struct orr_session *session, uint32_t a, uint32_t b);
+/* Of two queues whose numbers are equal. It is unclear where queue `a` may be allocated less of one
+ * resource and more of another one than queue `b`: among three such queues KAI's order need not be
+ * transitive: a before b, b before c, c before a. */
+int orr_queue_compare_equal(const struct orr_session *session, uint32_t a, uint32_t b,
+                            bool *unclear);
 
 ORR_API_END
 
