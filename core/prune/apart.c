@@ -214,9 +214,9 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     s->is_lost = orr_arena_alloc(memory, session->task_count, sizeof *s->is_lost);
     s->is_back = orr_arena_alloc(memory, session->task_count, sizeof *s->is_back);
     s->taken = orr_arena_take(memory, session->task_count, sizeof *s->taken);
-    const size_t most = search->candidate_count + (size_t)1;
+    const size_t most = ELASTIC_STATES * (search->candidate_count + (size_t)1);
     s->line = orr_arena_take(memory, most, sizeof *s->line);
-    s->served = orr_arena_take(memory, most, sizeof *s->served);
+    s->served = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *s->served);
     s->in_line = orr_arena_alloc(memory, most / 64 + 1, sizeof *s->in_line);
     s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
     s->waits_before = orr_arena_take(memory, most, sizeof *s->waits_before);
@@ -260,7 +260,7 @@ static void line_up(struct orr_victim_search *search, const struct orr_order *or
     for (uint32_t m = 0, w = 0; m < refuter->mark_count; m++) {
         const struct orr_order_entry *mark = &refuter->marks[m];
         const bool is_own = mark->view.job == search->job;
-        if (mark->elastic_state != (is_own ? own.elastic_state : -1)) {
+        if (is_own && mark->elastic_state != own.elastic_state) {
             continue;
         }
         waits = jobs[mark->view.job].queue == queue ? waits : 0;
@@ -273,15 +273,17 @@ static void line_up(struct orr_victim_search *search, const struct orr_order *or
             }
         }
         s->waits_before[s->line_count] = waits;
-        s->place[mark->view.job] = s->line_count;
+        s->place[mark->view.job][mark->elastic_state + 1] = s->line_count;
         s->line[s->line_count++] = is_own ? own : *mark;
     }
+    s->own_state = own.elastic_state;
 }
 
 /* It is one of the scenario. */
-static void mark(const struct orr_apart *s, uint32_t job)
+static void mark(const struct orr_apart *s, uint32_t job, int elastic_state)
 {
-    s->in_line[s->place[job] / 64] |= UINT64_C(1) << (s->place[job] % 64);
+    const uint32_t place = s->place[job][elastic_state + 1];
+    s->in_line[place / 64] |= UINT64_C(1) << (place % 64);
 }
 
 /* As they stand in line; returns how many. */
@@ -294,9 +296,7 @@ static uint32_t list_served(const struct orr_apart *s)
                 &s->line[64 * w + (uint32_t)__builtin_ctzll(s->in_line[w])];
             s->served[count] = *entry;
             if (s->is_victim[entry->view.job]) {
-                const struct orr_apart_loss *loss = s->of_job[entry->view.job]->loss;
-                s->served[count].elastic_state = loss->elastic_state;
-                s->served[count].demand = loss->demand;
+                s->served[count].demand = s->of_job[entry->view.job]->loss->demand;
             }
             count++;
         }
@@ -321,7 +321,7 @@ static void find_keys(const struct orr_victim_search *search, uint32_t count)
         behind = last ? 0 : behind + 1;
         if (s->is_victim[job]) {
             struct orr_apart_victim *victim = s->of_job[job];
-            const uint64_t turn = s->waits_before[s->place[job]] + behind;
+            const uint64_t turn = s->waits_before[s->place[job][0]] + behind;
             const bool alike =
                 s->run->counted && victim->like != 0 && victim->loss == &victim->whole;
             victim->key = alike ? orr_scatter(victim->like + turn) : victim->loss->fingerprint;
@@ -333,19 +333,14 @@ struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
                                            const struct orr_order *order, uint32_t *count)
 {
     struct orr_apart *s = search->refuter.apart;
-    bool sorted = true;
     if (s->line_for != search->k) {
         line_up(search, order);
     }
-    mark(s, search->job);
+    mark(s, search->job, s->own_state);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        mark(s, s->victims[v]->job);
-        sorted = sorted && s->victims[v]->loss->elastic_state < 0;
+        mark(s, s->victims[v]->job, s->victims[v]->loss->elastic_state);
     }
     *count = list_served(s);
-    if (!sorted) {
-        orr_order_sort(order, s->served, *count);
-    }
     find_keys(search, *count);
     return s->served;
 }

@@ -5,6 +5,8 @@
 
 #include "prune_int.h"
 
+#define ELASTIC_STATES 3 /* of a gang: it lacks tasks, has its minimum, has more: -1, 0, 1 */
+
 struct orr_apart_loss { /* some of a job's tasks, and what it is given when it is served next */
     uint32_t due;       /* tasks that it is given; 0: it is not known which */
     uint32_t *due_tasks;
@@ -43,17 +45,18 @@ struct orr_apart {                    /* of a search */
     uint32_t taken_count;
     bool *is_back;                            /* by task: scratch of dry_run.c, all false between */
     int64_t (*hypothetical)[ORR_SHARE_KINDS]; /* dry_run.c: by queue, what it would hold */
-    /* The preemptor with so many tasks (0: not asked yet), and the candidates, as if all had lost
-     * their gangs; in the order of building */
+    /* The preemptor with so many tasks (0: not asked yet), and the candidates in each state that
+     * their gangs may be left in; in the order of building */
     uint32_t line_for;
     struct orr_order_entry *line;
     uint32_t line_count;
-    uint32_t *place;                /* in there: by job */
-    uint64_t *waits_before;         /* by place: fingerprint of what its queue's jobs of the
+    int own_state;                     /* of the preemptor */
+    uint32_t (*place)[ELASTIC_STATES]; /* in there: by job and by 1 + state */
+    uint64_t *waits_before;            /* by place: fingerprint of what its queue's jobs of the
                                      * refuter's list before it ask */
-    uint64_t *in_line;              /* a bit for each place: scratch, all 0 between */
-    struct orr_order_entry *served; /* those of the scenario */
-    struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
+    uint64_t *in_line;                 /* a bit for each place: scratch, all 0 between */
+    struct orr_order_entry *served;    /* those of the scenario */
+    struct orr_dry_run *run;           /* dry_run.c; NULL: not asked for yet */
 };
 
 /* Some queue above the job has a limit. */

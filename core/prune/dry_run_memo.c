@@ -93,7 +93,7 @@ enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *se
     const struct orr_apart *s = search->refuter.apart;
     uint64_t lost = 0;
     s->run->position_count = s->run->all_back_from = 0;
-    s->run->left = s->waits_before[s->place[search->job]];
+    s->run->left = s->waits_before[s->place[search->job][s->own_state + 1]];
     for (uint32_t v = 0; v < s->victim_count; v++) {
         lost += s->victims[v]->loss->fingerprint;
         s->run->left += s->victims[v]->key;
