@@ -57,7 +57,7 @@ static void enter(struct orr_sketch_rooms *rooms, const struct orr_session *sess
     rooms->idle_of[n] = (int8_t)has_idle;
     rooms->left[n] = most_left(node);
     rooms->sharing[word] =
-        node->shared_count > 0 ? rooms->sharing[word] | bit : rooms->sharing[word] & ~bit;
+        rooms->left[n] > 0 ? rooms->sharing[word] | bit : rooms->sharing[word] & ~bit;
 }
 
 static void open_rooms(struct orr_sketch_rooms *rooms, const struct orr_session *session)
@@ -182,6 +182,7 @@ static struct orr_rated best_sharing(const struct orr_sketch *sketch, const stru
 bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask,
                             struct orr_rated *best)
 {
+    static const struct orr_snode unshared;
     const struct orr_sketch_rooms *rooms = &sketch->rooms;
     const bool shared = orr_ask_is_shared(ask);
     const int64_t asked = shared ? ORR_MGPU * (int64_t)ask->devices : ask->request.v[ORR_SLOT_GPU];
@@ -192,7 +193,7 @@ bool orr_sketch_rooms__find(struct orr_sketch *sketch, const struct orr_ask *ask
     }
     *best = (struct orr_rated){.node = ORR_NONE};
     const int gpus = (int)(asked / ORR_MGPU);
-    const int32_t most = orr_place__points_most(sketch->session, ask, &(struct orr_snode){0});
+    const int32_t most = orr_place__points_most(sketch->session, ask, &unshared);
     if (shared) {
         if (rooms->counts[0] == rooms->node_count) {
             return false; /* packing may be worth nothing: place_sketch.c */
