@@ -161,6 +161,7 @@ static bool add_row(struct orr_victim_search *search, const struct orr_contender
         return true;
     }
     f->rows[f->row_count++] = row;
+    f->victim_count += row->count;
     search->candidate_count += row->count;
     const uint32_t mixed = search->action == ORR_ACTION_CONSOLIDATION ? row->count : 1;
     for (uint32_t s = 0; s < mixed; s++) {
@@ -360,51 +361,43 @@ static int by_building(const void *a, const void *b, void *session)
 }
 
 /* In the order of building: queue by queue, as reclaim's victims come. */
-static void list_contenders(struct orr_victim_search *search)
+static void list_contenders(struct orr_flat *f, struct orr_victim_search *search)
 {
-    struct orr_flat *f = search->refuter.flat;
     struct orr_session *session = search->session;
-    const bool by_queue = search->action == ORR_ACTION_RECLAIM;
     bool own_listed = false;
-    uint32_t victim_count = 0;
+    f->contenders = orr_arena_take(f->arena, f->victim_count + (size_t)1, sizeof *f->contenders);
     for (uint32_t r = 0; r < f->row_count; r++) {
-        victim_count += f->rows[r]->count;
-    }
-    f->contenders = orr_arena_take(f->arena, victim_count + (size_t)1, sizeof *f->contenders);
-    for (uint32_t r = 0, leaf = 0; r < f->row_count; r++) {
         const struct orr_contender_row *row = f->rows[r];
         if (!own_listed && by_building(f->own, row->contenders, session) < 0) {
             f->contenders[f->contender_count++] = *f->own;
             own_listed = true;
         }
-        struct orr_contender *victims = &f->contenders[f->contender_count];
-        memcpy(victims, row->contenders, row->count * sizeof *victims);
+        memcpy(&f->contenders[f->contender_count], row->contenders,
+               row->count * sizeof *row->contenders);
         f->contender_count += row->count;
-        for (uint32_t s = 0; s < row->count; s++) {
-            leaf =
-                s > 0 && by_queue ? leaf : leaf_of(f, search, session->jobs[victims[s].job].queue);
-            victims[s].leaf = leaf;
-        }
     }
     if (!own_listed) {
         f->contenders[f->contender_count++] = *f->own;
     }
-    if (!by_queue) {
+    if (search->action != ORR_ACTION_RECLAIM) {
         orr_sort(f->contenders, f->contender_count, sizeof *f->contenders, by_building, session);
     }
 }
 
 static void line_up(struct orr_victim_search *search)
 {
+    const struct orr_sjob *jobs = search->session->jobs;
     struct orr_flat *f = search->refuter.flat;
-    list_contenders(search);
+    list_contenders(f, search);
     f->contender_of_job =
         orr_arena_take(f->arena, search->session->job_count, sizeof *f->contender_of_job);
     f->between = orr_arena_alloc(f->arena, f->contender_count, sizeof *f->between);
     for (uint32_t first = 0, c = 0; c < f->contender_count; c++) {
-        const struct orr_contender *contender = &f->contenders[c];
+        struct orr_contender *contender = &f->contenders[c];
+        const uint32_t queue = jobs[contender->job].queue;
         f->contender_of_job[contender->job] = c;
-        if (c + 1 == f->contender_count || contender[1].leaf != contender->leaf) {
+        contender->leaf = c > first ? contender[-1].leaf : leaf_of(f, search, queue);
+        if (c + 1 == f->contender_count || jobs[contender[1].job].queue != queue) {
             f->leaves[contender->leaf].first = first;
             orr_flat__find_waiting(search, &f->contenders[first], c + 1 - first,
                                    &f->between[first]);
