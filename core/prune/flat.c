@@ -230,36 +230,35 @@ static int lane_against(const struct orr_session *session, const struct orr_lane
     return session->rules.elastic ? waiting - contender->elastic_state : 0;
 }
 
-static bool is_older(const struct orr_lane_item *item, const struct orr_sjob *job)
+static struct orr_lane_item item_of(const struct orr_sjob *job)
 {
-    return item->created_s != job->created_s ? item->created_s < job->created_s
-                                             : strcmp(item->name, job->name) < 0;
+    return (struct orr_lane_item){.created_s = job->created_s, .name = job->name};
 }
 
 uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t index,
                                 const struct orr_contender *contender, uint32_t from)
 {
     const struct orr_lane *lane = &session->backlog->lanes[index];
-    const struct orr_sjob *job = &session->jobs[contender->job];
+    const struct orr_lane_item *items = lane->items + lane->first;
+    const struct orr_lane_item item = item_of(&session->jobs[contender->job]);
     const uint32_t all = lane->end - lane->first;
     const int against = lane_against(session, lane, contender);
-    const struct orr_lane_item *items = lane->items + lane->first;
-    if (against != 0 || from == all) {
+    if (against != 0) {
         return against < 0 ? all : from;
     }
-    if (!is_older(&items[from], job)) {
+    if (from == all || orr_lane_item_compare(&items[from], &item) >= 0) {
         return from;
     }
-    uint32_t low = from + 1;
-    for (uint32_t high = all; low < high;) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (is_older(&items[middle], job)) {
-            low = middle + 1;
+    from++;
+    for (uint32_t high = all; from < high;) {
+        const uint32_t middle = from + (high - from) / 2;
+        if (orr_lane_item_compare(&items[middle], &item) < 0) {
+            from = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low;
+    return from;
 }
 
 /* Jobs of the lane at [from, to) that do not wait: the preemptor and those that got their place
@@ -273,9 +272,10 @@ static uint32_t count_absent(const struct orr_victim_search *search, uint32_t in
     const struct orr_lane_item *items = lane->items + lane->first;
     uint32_t count = 0;
     for (uint32_t i = 0; i < f->absent_count && from < to; i++) {
-        const struct orr_sjob *job = &session->jobs[f->absent[i]];
+        const struct orr_lane_item item = item_of(&session->jobs[f->absent[i]]);
         count += session->backlog->lane_of_job[f->absent[i]] == index &&
-                 (from == 0 || is_older(&items[from - 1], job)) && !is_older(&items[to - 1], job);
+                 (from == 0 || orr_lane_item_compare(&items[from - 1], &item) < 0) &&
+                 orr_lane_item_compare(&items[to - 1], &item) >= 0;
     }
     return count;
 }
