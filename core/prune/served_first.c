@@ -44,26 +44,23 @@ static void find_rank(const struct orr_session *session, uint32_t queue, const i
  * is next in line stands, with what it asks, no worse than the queue stands now; a waiting job
  * before it finds at least one victim not yet placed again. */
 static bool all_served_first(struct orr_victim_search *search, const struct orr_contender_row *row,
-                             uint32_t queue, const struct orr_queue_rank *preemptor)
+                             const struct orr_leaf *leaf, const struct orr_queue_rank *preemptor)
 {
     const struct orr_session *session = search->session;
-    const int64_t *held = session->queues[queue].allocated;
+    const int64_t *held = session->queues[leaf->queue].allocated;
     int64_t less[ORR_SHARE_KINDS];
     struct orr_demand waiting = {0};
     struct orr_queue_rank now, then;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
         less[kind] = held[kind] - row->least.v[kind];
-        const double limit = session->shares[queue].resource[kind].limit;
-        if (limit != ORR_UNLIMITED && orr_share_units(kind, held[kind]) > limit) {
-            return false; /* a victim might not come back */
-        }
     }
-    find_rank(session, queue, held, NULL, &now);
-    if (orr_queue_compare_amounts(&now, preemptor) >= 0) {
+    find_rank(session, leaf->queue, held, NULL, &now);
+    if (leaf->limited /* a victim might not come back */ ||
+        orr_queue_compare_amounts(&now, preemptor) >= 0) {
         return false;
     }
     orr_flat__find_waiting(search, &row->contenders[row->count - 1], 1, &waiting);
-    find_rank(session, queue, less, &waiting, &then);
+    find_rank(session, leaf->queue, less, &waiting, &then);
     return orr_queue_compare_amounts(&then, preemptor) < 0;
 }
 
@@ -147,7 +144,7 @@ void orr_flat__compare_leaves(struct orr_victim_search *search)
     rank_preemptor(search);
     for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the leaf after the preemptor's */
         struct orr_leaf *leaf = &f->leaves[r + 1];
-        leaf->served_first = all_served_first(search, f->rows[r], leaf->queue, &f->preemptor_rank);
+        leaf->served_first = all_served_first(search, f->rows[r], leaf, &f->preemptor_rank);
     }
     f->compared_for = search->k;
 }
