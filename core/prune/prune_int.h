@@ -25,7 +25,8 @@ bool orr_prune__is_constrained(const struct orr_session *session, const struct o
 enum orr_outcome orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
-/* gang.c: the world is not flat, and the preemptor is of one pod set whose tasks ask as many GPUs.
+/* gang.c: no part of the world is flat, and the preemptor is of one pod set whose tasks ask as many
+ * GPUs.
  */
 bool orr_victim__asks_alike(const struct orr_victim_search *search);
 /* Of such a search with its candidates listed, how the probe of its first k tasks would end with
