@@ -53,7 +53,7 @@ struct orr_apart {                    /* of a search */
     int own_state;                     /* of the preemptor */
     uint32_t (*place)[ELASTIC_STATES]; /* in there: by job and by 1 + state */
     uint64_t *waits_before;            /* by place: fingerprint of what its queue's jobs of the
-                                     * refuter's list before it ask */
+                                        * refuter's list before it ask */
     uint64_t *in_line;                 /* a bit for each place: scratch, all 0 between */
     struct orr_order_entry *served;    /* those of the scenario */
     struct orr_dry_run *run;           /* dry_run.c; NULL: not asked for yet */

@@ -4,7 +4,7 @@ awk 'BEGIN { print "job,submit_s,run_s,gpus,user"
 printf 'cluster: {pools: {p: {nodes: 400, gpus: 8}}}\nworkload: [{name: t, trace: t.csv}]\n' >s.yaml
 "$orrery" run s.yaml --spill none -o whole.db -q
 # private: of the process's own; what it maps of files does not count
-private() { ulimit -d 30000 && "$orrery" run s.yaml --spill "$1" -o r.db -q; }
+private() { ulimit -d 20000 && "$orrery" run s.yaml --spill "$1" -o r.db -q; }
 "$orrery" run s.yaml --spill 1Mi -o r.db -q
 [ "$(sqlite3 r.db 'SELECT digest FROM run')" = "$(sqlite3 whole.db 'SELECT digest FROM run')" ] || fail 'another digest'
 for table in job metric; do
