@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "dry-run": served in fair order on books or counts of nodes, the
- * preemptor finds no place; or, in consolidation, one of the victims does not; or reclaim's
- * validator refuses what those lose that find none.
+/* Pruner "dry-run": served in fair order on books or counts of nodes, the preemptor finds no place;
+ * or, in consolidation, one of the victims does not; or reclaim's validator refuses what those lose
+ * that find none.
  *
  * The order is the literal one over the whole tree of queues, of what queues would hold; where
  * tasks go, dry_run_nodes.c finds. A victim that comes back is held against the limits above it as
