@@ -75,6 +75,9 @@ struct orr_ledger *orr_ledger_open(const struct orr_ledger_world *world)
     orr_arena_init(&ledger->arena);
     ledger->jobs = orr_zalloc(world->job_count, sizeof *ledger->jobs); /* all FUTURE */
     ledger->job_capacity = world->job_count;
+    /* one a job, and some for gangs on several nodes: growth would copy them all */
+    ledger->placement_capacity = world->job_count + world->job_count / 64;
+    ledger->placements = orr_alloc(ledger->placement_capacity, sizeof *ledger->placements);
     ledger->idle = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->idle);
     ledger->releasing = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->releasing);
     ledger->free_devices = orr_arena_alloc(&ledger->arena, nodes, sizeof *ledger->free_devices);
