@@ -116,6 +116,10 @@ static bool add_job(struct audit *a, uint32_t job)
 {
     const struct orr_ledger *ledger = a->ledger;
     const struct orr_job_state *state = &ledger->jobs[job];
+    if (state->phase == ORR_JOB_FUTURE || state->phase == ORR_JOB_FINISHED ||
+        state->phase == ORR_JOB_WITHDRAWN) {
+        return true;
+    }
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);
     uint32_t queue = ledger->world.specs[job].queue;
     if (state->phase == ORR_JOB_PENDING) {
@@ -126,10 +130,6 @@ static bool add_job(struct audit *a, uint32_t job)
             return equal(a, "placed tasks of a pending job", NULL, state->placed_tasks,
                          shape->min_tasks - 1);
         }
-    }
-    if (state->phase == ORR_JOB_FUTURE || state->phase == ORR_JOB_FINISHED ||
-        state->phase == ORR_JOB_WITHDRAWN) {
-        return true;
     }
     a->running_jobs += state->phase == ORR_JOB_RUNNING;
     uint32_t placed = 0, leaving = 0, count = 0;
