@@ -6,7 +6,7 @@
 #include <orrery/base/mem.h>
 #include <orrery/base/status.h>
 
-#define ARITY 4u
+#define ARITY 4
 
 /* Not within the function that calls it: a queue needs none of its registers. */
 #define APART __attribute__((noinline))
@@ -44,7 +44,16 @@ static bool is_in_order(const struct orr_heap *heap, const struct orr_event *eve
     return heap->count == 0 || !before(event, &heap->events[heap->first + heap->count - 1]);
 }
 
-static void sift_up(struct orr_heap *heap, uint32_t i, const struct orr_event *event)
+/* Field by field: what a caller just made of its parts is not read again as a whole, which would
+ * wait until all of them are written. */
+static inline void put(struct orr_event *place, const struct orr_event *event)
+{
+    place->at = event->at;
+    place->subject = event->subject;
+    place->class_seq = event->class_seq;
+}
+
+static inline void sift_up(struct orr_heap *heap, uint32_t i, const struct orr_event *event)
 {
     while (i > 0) {
         uint32_t parent = (i - 1) / ARITY;
@@ -54,68 +63,82 @@ static void sift_up(struct orr_heap *heap, uint32_t i, const struct orr_event *e
         heap->events[i] = heap->events[parent];
         i = parent;
     }
-    heap->events[i] = *event;
+    put(&heap->events[i], event);
 }
 
-static APART void push_apart(struct orr_heap *heap, struct orr_event event)
+/* Makes room for one more, and a heap of what is sorted if that one leaves its order. */
+static APART void make_ready(struct orr_heap *heap, bool leaves_order)
 {
-    if (!heap->heaped && !is_in_order(heap, &event)) {
-        move_to_front(heap); /* what is sorted is a heap */
-        heap->heaped = true;
-    } else if (heap->first > heap->count && heap->first + heap->count == heap->capacity) {
+    heap->heaped = heap->heaped || leaves_order; /* what is sorted is a heap */
+    if (leaves_order || heap->first > heap->count) {
         move_to_front(heap);
     }
-    uint32_t end = heap->first + heap->count;
-    heap->events = ORR_ROOM_FOR_ONE(heap->events, end, heap->capacity);
-    heap->count++;
-    if (heap->heaped) {
-        sift_up(heap, end, &event);
-    } else {
-        heap->events[end] = event;
-    }
+    heap->events = ORR_ROOM_FOR_ONE(heap->events, heap->first + heap->count, heap->capacity);
 }
 
 void orr_heap_push(struct orr_heap *heap, struct orr_event event)
 {
-    const uint32_t end = heap->first + heap->count;
-    if (heap->heaped || end == heap->capacity || !is_in_order(heap, &event)) {
-        push_apart(heap, event);
-        return;
+    const bool leaves_order = !heap->heaped && !is_in_order(heap, &event);
+    if (leaves_order || heap->first + heap->count == heap->capacity) {
+        make_ready(heap, leaves_order);
     }
-    heap->events[end] = event;
-    heap->count++;
+    const uint32_t end = heap->first + heap->count++;
+    if (heap->heaped) {
+        sift_up(heap, end, &event);
+    } else {
+        put(&heap->events[end], &event);
+    }
 }
 
-/* The least child of a node that has one; `count` are there in all. */
-static uint32_t least_child(const struct orr_event *events, uint32_t node, uint32_t count)
+struct child {
+    orr_ms at;
+    const struct orr_event *event;
+};
+
+static inline struct child child_at(const struct orr_event *event)
 {
-    uint32_t c = node * ARITY + 1;
-    if (c + ARITY <= count) { /* two semifinals and a final */
-        uint32_t a = c + before(&events[c + 1], &events[c]);
-        uint32_t b = c + 2 + before(&events[c + 3], &events[c + 2]);
-        return before(&events[b], &events[a]) ? b : a;
+    return (struct child){.at = event->at, .event = event};
+}
+
+/* The earlier of two, chosen without a jump where their times differ: no processor guesses it. */
+static inline struct child earlier(struct child a, struct child b)
+{
+    if (a.at == b.at) {
+        return before(b.event, a.event) ? b : a;
     }
-    uint32_t best = c;
-    for (c++; c < count; c++) {
-        best = before(&events[c], &events[best]) ? c : best;
+    const bool is_b = b.at < a.at;
+    return (struct child){.at = is_b ? b.at : a.at, .event = is_b ? b.event : a.event};
+}
+
+/* The least of the children of a node, of which there are those before `end`, one at least. */
+static inline const struct orr_event *least_child(const struct orr_event *child,
+                                                  const struct orr_event *end)
+{
+    struct child best = child_at(child);
+    if (end - child >= ARITY) { /* two semifinals and a final */
+        best = earlier(best, child_at(child + 1));
+        return earlier(best, earlier(child_at(child + 2), child_at(child + 3))).event;
     }
-    return best;
+    for (child++; child < end; child++) {
+        best = earlier(best, child_at(child));
+    }
+    return best.event;
 }
 
 static APART struct orr_event pop_heaped(struct orr_heap *heap)
 {
     struct orr_event *events = heap->events;
-    uint32_t count = --heap->count, i = 0;
+    size_t count = --heap->count, hole = 0;
     struct orr_event top = events[0], last = events[count];
-    while (i * ARITY + 1 < count) {
-        uint32_t best = least_child(events, i, count);
-        if (!before(&events[best], &last)) {
+    while (hole * ARITY + 1 < count) {
+        const struct orr_event *least = least_child(&events[hole * ARITY + 1], &events[count]);
+        if (!before(least, &last)) {
             break;
         }
-        events[i] = events[best];
-        i = best;
+        events[hole] = *least;
+        hole = (size_t)(least - events);
     }
-    events[i] = last; /* when the heap is empty now this writes back the popped slot: harmless */
+    events[hole] = last; /* when the heap is empty now this is the slot of the popped: harmless */
     heap->heaped = count > 0;
     return top;
 }
