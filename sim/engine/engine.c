@@ -13,6 +13,9 @@
 
 #define PROGRESS_EVERY 8192u
 
+/* Compiled twice: for plain runs, without the questions that they need not ask at each instant. */
+#define TWICE          __attribute__((always_inline)) inline
+
 static void change_capacity(struct engine *engine, const struct orr_event *event)
 {
     if ((event->class_seq & ORR_ENGINE__POOL) != 0) {
@@ -242,25 +245,25 @@ static bool ask_wake(struct engine *engine, struct orr_err *err)
     return !orr_policy_failed(engine->policy, engine->state, err);
 }
 
-static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
+static TWICE enum orr_status run_cycle(struct engine *engine, bool plain, struct orr_err *err)
 {
     end_reprieves(engine);
     engine->changed = false;
     engine->last_cycle_ms = engine->view.now;
     engine->run->cycles++;
-    if (!engine->scheduler.ideal) {
+    if (!plain && !engine->scheduler.ideal) {
         orr_scheduler_begin(&engine->scheduler, engine->view.now, engine->ledger->pending_jobs);
     }
-    engine->traced = engine->options->trace != NULL && orr_engine__trace_begin(engine);
+    engine->traced = !plain && engine->options->trace != NULL && orr_engine__trace_begin(engine);
     if ((engine->run->cycles & engine->untimed_cycles) == 0) {
         time_cycle(engine);
     } else {
         engine->policy->cycle(engine->state, &engine->view, engine->txn);
     }
-    if (engine->traced) {
+    if (!plain && engine->traced) {
         orr_policy_watch(engine->policy, engine->state, &(struct orr_watcher){0});
     }
-    if (orr_policy_failed(engine->policy, engine->state, err)) {
+    if (!plain && orr_policy_failed(engine->policy, engine->state, err)) {
         return ORR_PLUGIN;
     }
     const uint32_t evictions = engine->run->eviction_count;
@@ -271,21 +274,21 @@ static enum orr_status run_cycle(struct engine *engine, struct orr_err *err)
             return status;
         }
     }
-    if (!engine->scheduler.ideal) {
+    if (!plain && !engine->scheduler.ideal) {
         orr_scheduler_end(&engine->scheduler, engine->view.now);
     }
-    if (engine->has_shares) {
+    if (!plain && engine->has_shares) {
         orr_engine__shares_note(engine);
     }
     /* a job that runs and neither ends nor changes by itself counts as one that waits */
     const bool same =
         engine->run->eviction_count == evictions && engine->ledger->placement_count == placements;
-    const bool stands = engine->ledger->running_jobs == 0 || (same && engine->heap.count == 0);
+    const bool stands = engine->ledger->running_jobs == 0 || (engine->heap.count == 0 && same);
     engine->endless.vain = stands ? engine->endless.vain + 1 : 0;
-    if (engine->policy->wake != NULL && !ask_wake(engine, err)) {
+    if (!plain && engine->policy->wake != NULL && !ask_wake(engine, err)) {
         return ORR_PLUGIN;
     }
-    return engine->options->check_books ? check_books(engine, err) : ORR_OK;
+    return !plain && engine->options->check_books ? check_books(engine, err) : ORR_OK;
 }
 
 /* Jobs that started give up no more, and workers of a stage that is over are not idle in it. */
@@ -315,11 +318,13 @@ static orr_ms earlier(orr_ms a, orr_ms b)
 }
 
 /* The next time anything happens, or ORR_MS_NEVER. */
-static orr_ms next_instant(struct engine *engine)
+static TWICE orr_ms next_instant(struct engine *engine, bool plain)
 {
-    orr_ms next = earlier(engine->wake_ms, engine->next_cycle_ms);
-    next = earlier(next, earlier(engine->queue_change_ms, engine->look_ms));
-    next = earlier(next, earlier(engine->arrival_ms, engine->running_ms));
+    orr_ms next = earlier(engine->arrival_ms, engine->next_cycle_ms);
+    if (!plain) {
+        next = earlier(next, earlier(engine->queue_change_ms, engine->look_ms));
+        next = earlier(next, earlier(engine->wake_ms, engine->running_ms));
+    }
     if (engine->idle_events + engine->give_up_events > 0) {
         drop_stale(engine);
     }
@@ -329,12 +334,12 @@ static orr_ms next_instant(struct engine *engine)
 
 /* Is a cycle due at this instant? If it is wanted but not due, it comes at next_cycle_ms: on the
  * next point of the run's clock, and not before the one in hand is over. */
-static bool cycle_due(struct engine *engine)
+static TWICE bool cycle_due(struct engine *engine, bool plain)
 {
     orr_ms now = engine->view.now;
-    if (!engine->changed && now < engine->wake_ms) {
+    if (plain || (!engine->changed && now < engine->wake_ms)) {
         engine->next_cycle_ms = ORR_MS_NEVER;
-        return false;
+        return plain && engine->changed;
     }
     orr_ms begin = orr_scheduler_next(&engine->scheduler,
                                       now > engine->world->begin_ms ? now : engine->world->begin_ms,
@@ -361,7 +366,8 @@ static void note_queue(struct engine *engine, orr_ms now)
     }
 }
 
-static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr_err *err)
+static TWICE enum orr_status run_instant(struct engine *engine, bool plain, orr_ms now,
+                                         struct orr_err *err)
 {
     struct orr_run *run = engine->run;
     engine->view.now = now;
@@ -373,24 +379,24 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
     if (has_due_event(engine)) {
         run_due_events(engine);
     }
-    if (engine->look_ms == now) {
+    if (!plain && engine->look_ms == now) {
         orr_engine__pools_look(engine);
     }
     run_arrivals(engine);
-    if (engine->running_ms == now) {
+    if (!plain && engine->running_ms == now) {
         enum orr_status status = orr_engine__start_running(engine, err);
         if (status != ORR_OK) {
             return status;
         }
     }
-    if (engine->queue_change_ms == now) {
+    if (!plain && engine->queue_change_ms == now) {
         run_owed(engine);
     }
-    if (cycle_due(engine)) {
-        enum orr_status status = run_cycle(engine, err);
-        if (status == ORR_OK && engine->round_ms > 0 && has_due_event(engine)) {
+    if (cycle_due(engine, plain)) {
+        enum orr_status status = run_cycle(engine, plain, err);
+        if (!plain && status == ORR_OK && engine->round_ms > 0 && has_due_event(engine)) {
             run_due_events(engine); /* what was paused is out of the way within the same round */
-            status = run_cycle(engine, err);
+            status = run_cycle(engine, false, err);
         }
         if (status != ORR_OK) {
             return status;
@@ -399,13 +405,13 @@ static enum orr_status run_instant(struct engine *engine, orr_ms now, struct orr
             engine->next_cycle_ms = orr_scheduler_next(&engine->scheduler, now, now);
         }
     }
-    if (engine->exec != NULL) {
+    if (!plain && engine->exec != NULL) {
         orr_engine__replan_neighbours(engine);
     }
-    if (engine->vacating_count > 0) {
+    if (!plain && engine->vacating_count > 0) {
         orr_engine__note_vacant(engine);
     }
-    if (engine->pools != NULL) {
+    if (!plain && engine->pools != NULL) {
         orr_engine__pools_wake(engine);
     }
     const struct orr_event *next = orr_heap_top(&engine->heap);
@@ -438,7 +444,7 @@ static void report_progress(const struct engine *engine)
     }
 }
 
-enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
+static TWICE enum orr_status run_instants(struct engine *engine, bool plain, struct orr_err *err)
 {
     const struct orr_engine_options *options = engine->options;
     for (uint32_t turn = 1;; turn++) {
@@ -449,18 +455,19 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
             engine->run->status = ORR_RUN_INTERRUPTED;
             return ORR_OK;
         }
-        orr_ms next;
-        while ((next = next_instant(engine)) > engine->branch_ms && !engine->enough) {
+        orr_ms next = next_instant(engine, plain);
+        while (!plain && next > engine->branch_ms && !engine->enough) {
             orr_engine__branch(engine); /* there may be something between */
+            next = next_instant(engine, plain);
         }
-        if (engine->enough) {
+        if (!plain && engine->enough) {
             return ORR_OK;
         }
-        if (next == ORR_MS_NEVER || is_wish_alone(engine, next) ||
+        if (next == ORR_MS_NEVER || (!plain && is_wish_alone(engine, next)) ||
             (engine->outlasts && orr_engine__only_faults_left(engine))) {
             return ORR_OK;
         }
-        if (next > options->horizon_ms) {
+        if (!plain && next > options->horizon_ms) {
             engine->run->status = ORR_RUN_HORIZON;
             engine->run->end_ms = options->horizon_ms;
             return ORR_OK;
@@ -472,11 +479,17 @@ enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
         if (orr_engine__is_worn(engine)) {
             return orr_engine__refuse_worn(engine, err);
         }
-        enum orr_status status = run_instant(engine, next, err);
+        enum orr_status status = run_instant(engine, plain, next, err);
         if (status != ORR_OK) {
             return status;
         }
     }
+}
+
+enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err)
+{
+    return orr_engine__is_plain(engine) ? run_instants(engine, true, err)
+                                        : run_instants(engine, false, err);
 }
 
 /* A run that was cut within a round: who is done by then has ended. */

@@ -142,6 +142,10 @@ orr_ms orr_engine__queue_change_ms(const struct engine *engine);
 enum orr_status orr_engine__loop(struct engine *engine, struct orr_err *err) ORR_MUST_USE;
 void orr_engine__expect_arrival(struct engine *engine, uint32_t job);
 
+/* engine_plain.c: does every instant come from arrivals, the heap or a cycle that is wanted, and is
+ * it over with its cycle? It stays so to the end of the run. */
+bool orr_engine__is_plain(const struct engine *engine);
+
 /* engine_branch.c: it is held now. */
 void orr_engine__branch(struct engine *engine);
 
