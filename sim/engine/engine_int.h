@@ -221,8 +221,10 @@ void orr_engine__replan(struct engine *engine, uint32_t job, enum orr_cause caus
 /* It runs, and its work is another: the finish that was planned is stale. */
 void orr_engine__plan_anew(struct engine *engine, uint32_t job);
 
-/* What the job's queue holds or asks changes. */
-void orr_engine__fold(struct engine *engine, uint32_t job, const struct orr_fold_more *more);
+/* What the job's queue holds and asks changes by so much. Numbers by themselves stay in registers.
+ */
+void orr_engine__fold(struct engine *engine, uint32_t job, int64_t allocated_mgpu,
+                      int64_t pending_mgpu, int64_t pending_jobs);
 /* Autoscaled pools may grow for it. */
 void orr_engine__want_room(struct engine *engine, uint32_t job);
 /* A running job is over, now. */

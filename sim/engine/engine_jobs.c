@@ -72,12 +72,15 @@ void orr_engine__want_room(struct engine *engine, uint32_t job)
     }
 }
 
-void orr_engine__fold(struct engine *engine, uint32_t job, const struct orr_fold_more *more)
+void orr_engine__fold(struct engine *engine, uint32_t job, int64_t allocated_mgpu,
+                      int64_t pending_mgpu, int64_t pending_jobs)
 {
+    const struct orr_fold_more more = {
+        .allocated = allocated_mgpu, .pending = pending_mgpu, .pending_jobs = pending_jobs};
     const struct orr_run *foreseen = engine->options->foreseen;
     const bool never =
         foreseen != NULL && foreseen->never_count > 0 && orr_never_of(foreseen, job) != NULL;
-    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, more,
+    orr_fold_change(&engine->run->fold, engine->world->specs[job].queue, engine->view.now, &more,
                     never);
 }
 
@@ -90,10 +93,7 @@ void orr_engine__submit(struct engine *engine, uint32_t job)
     if (engine->follows) {
         orr_engine__want_first(engine, job);
     }
-    orr_engine__fold(
-        engine, job,
-        &(struct orr_fold_more){.pending = asked_mgpu(engine, job, shape_of(engine, job)),
-                                .pending_jobs = 1});
+    orr_engine__fold(engine, job, 0, asked_mgpu(engine, job, shape_of(engine, job)), 1);
     engine->changed = true;
     if (world->runs_before != NULL && world->runs_before[job]) {
         return; /* the policy hears of it when it runs */
@@ -193,9 +193,7 @@ static inline void leave(struct engine *engine, uint32_t job, orr_ms done)
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_engine__fold(
-        engine, job,
-        &(struct orr_fold_more){.allocated = queue_mgpu(engine, job) - held, .pending = -lacking});
+    orr_engine__fold(engine, job, queue_mgpu(engine, job) - held, -lacking, 0);
 }
 
 static void tell_end(struct engine *engine, uint32_t job)
@@ -369,10 +367,7 @@ static void withdraw(struct engine *engine, uint32_t job)
     if (engine->exec != NULL) {
         orr_exec_finish(engine->exec, job, now, now);
     }
-    orr_engine__fold(engine, job,
-                     &(struct orr_fold_more){.allocated = queue_mgpu(engine, job) - held,
-                                             .pending = -lacking,
-                                             .pending_jobs = -1});
+    orr_engine__fold(engine, job, queue_mgpu(engine, job) - held, -lacking, -1);
     orr_engine__count_event(engine, CLASS_GIVE_UP, job);
     tell_end(engine, job);
     free_holds(engine, job);
@@ -437,16 +432,15 @@ void orr_engine__release(struct engine *engine, uint32_t job)
         return;
     }
     whole = whole && state->phase == ORR_JOB_PENDING;
-    const struct orr_fold_more more = {.allocated = queue_mgpu(engine, job) - held,
-                                       .pending = lacking_mgpu(engine, job) - lacking,
-                                       .pending_jobs = whole};
+    const int64_t more_held = queue_mgpu(engine, job) - held;
+    const int64_t more_lacking = lacking_mgpu(engine, job) - lacking;
     if (engine->exec != NULL && orr_exec_release(engine->exec, job, engine->view.now)) {
         plan_again(engine, job);
     }
     if (whole) {
         note_attempt(engine, state, job, cause);
     }
-    orr_engine__fold(engine, job, &more);
+    orr_engine__fold(engine, job, more_held, more_lacking, whole);
     orr_engine__follow(engine, job);
     enum orr_job_event event = whole ? ORR_JOB_REQUEUED : ORR_JOB_CHANGED;
     orr_engine__want_room(engine, job);
@@ -661,10 +655,7 @@ void orr_engine__take_decisions(struct engine *engine)
         }
         bool places = d->deed != ORR_DEED_EVICT && d->deed != ORR_DEED_SHRINK;
         if (places) {
-            orr_engine__fold(engine, d->job,
-                             &(struct orr_fold_more){.allocated = d->held_mgpu,
-                                                     .pending = -d->mgpu,
-                                                     .pending_jobs = -(d->deed == ORR_DEED_START)});
+            orr_engine__fold(engine, d->job, d->held_mgpu, -d->mgpu, -(d->deed == ORR_DEED_START));
         }
         orr_ms delay =
             engine->scheduler.ideal
