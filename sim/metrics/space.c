@@ -131,10 +131,10 @@ static void take(struct orr_space *space, const struct orr_piece *piece, bool st
 void orr_space__hold(struct orr_space *space, const struct orr_piece *piece, bool start)
 {
     struct node_room *room = &space->nodes[piece->node];
-    uint32_t idle = room->closures > 0 ? 0 : room->idle;
-    int64_t mgpu = start ? -piece->mgpu : piece->mgpu;
+    const bool counts = room->closures == 0;
+    const uint32_t idle = counts ? room->idle : 0;
+    const int64_t mgpu = start ? -piece->mgpu : piece->mgpu, unusable = room->unusable;
     space->touched += room->idle;
-    count_node(space, room, -1);
     room->cpu_milli += start ? -piece->cpu_milli : piece->cpu_milli;
     room->idle_mgpu += mgpu;
     if (room->table != NULL && !space->sharing) { /* which devices does not matter */
@@ -145,7 +145,8 @@ void orr_space__hold(struct orr_space *space, const struct orr_piece *piece, boo
         room->unusable = unusable_of(space, piece->node);
     }
     space->touched -= room->idle;
-    count_node(space, room, 1);
+    space->idle_mgpu += counts ? mgpu : 0;
+    space->unusable += counts ? room->unusable - unusable : 0;
     level_node(space, piece->node, idle);
 }
 
