@@ -42,6 +42,8 @@ static void tally_jcts(const struct orr_world *world, const struct jcts *jcts,
     }
     orr_sort_ids_by_i64(jcts->jobs, jcts->count, jcts->keys, sizeof *jcts->keys);
     for (uint32_t i = 0; i < jcts->count; i++) {
+        const uint32_t ahead = i + 16; /* in this order specs lie all over */
+        __builtin_prefetch(&world->specs[ahead < jcts->count ? jcts->jobs[ahead] : 0]);
         const struct orr_job_spec *spec = &world->specs[jcts->jobs[i]];
         const int64_t key = jcts->keys[jcts->jobs[i]];
         struct orr_tally *groups[] = {
