@@ -14,8 +14,10 @@
  * that are shared are counted one by one. */
 static void charge_room(struct orr_room *idle, const struct orr_request *request, int32_t tasks)
 {
-    idle->cpu_milli -= tasks * request->cpu_milli;
-    idle->mem_bytes -= tasks * request->mem_bytes;
+    if ((request->cpu_milli | request->mem_bytes) != 0) {
+        idle->cpu_milli -= tasks * request->cpu_milli;
+        idle->mem_bytes -= tasks * request->mem_bytes;
+    }
     idle->gpus -= request->gpu_ask == ORR_GPU_WHOLE ? tasks * (int32_t)request->devices : 0;
     idle->pods -= tasks;
     if (request->instances > 0) {
@@ -145,8 +147,9 @@ uint32_t orr_ledger_tasks_in(const struct orr_ledger *ledger, uint32_t node,
 }
 
 /* Are these the devices of one task, each with room for it, and the fresh ones unclaimed? */
-static bool devices_fit(const struct orr_ledger *ledger, const struct orr_request *request,
-                        uint32_t node, uint64_t devices)
+static ORR_APART bool devices_fit(const struct orr_ledger *ledger,
+                                  const struct orr_request *request, uint32_t node,
+                                  uint64_t devices)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     const struct orr_node_type *type = orr_cluster_type(cluster, node);
@@ -185,7 +188,8 @@ bool orr_books__take(struct orr_ledger *ledger, const struct orr_request *reques
 {
     uint32_t node = placement->node;
     bool given = placement->devices != 0;
-    if (orr_ledger_room_for(ledger, node, request) < placement->tasks ||
+    if (!orr_ledger__may_use(ledger, node, request) ||
+        !orr_books__has_room(ledger, node, request, placement->tasks) ||
         (given && !devices_fit(ledger, request, node, placement->devices))) {
         return false;
     }
@@ -320,15 +324,31 @@ static void charge_free(struct orr_ledger *ledger, struct orr_shard_room *shard,
     }
 }
 
-/* What else is summed up of tasks that ask parts of devices, or MIG instances: they hold `mgpu`. */
-static void add_parts(struct orr_ledger *ledger, uint32_t queue, const struct orr_request *request,
-                      const struct orr_node_type *type, int64_t tasks, int64_t mgpu)
+static inline void add_allocated(struct orr_ledger *ledger, const struct orr_request *request,
+                                 const struct orr_placement *placement, int64_t tasks, int64_t mgpu)
 {
+    const uint32_t type = ledger->world.cluster->nodes[placement->node].type;
+    struct orr_shard_room *shard = ledger->types[type].shard;
+    shard->allocated_mgpu += mgpu;
+    charge_free(ledger, shard, placement, orr_request_gpu_kind(request), mgpu);
+    add_use(ledger, ledger->world.specs[placement->job].queue, false, tasks * request->cpu_milli,
+            tasks * request->mem_bytes, mgpu);
+}
+
+/* The same of tasks that ask parts of devices, or MIG instances, and what else is summed up. */
+static ORR_APART void add_allocated_parts(struct orr_ledger *ledger,
+                                          const struct orr_request *request,
+                                          const struct orr_placement *placement, int64_t tasks)
+{
+    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
+    const int64_t mgpu = tasks * orr_request_task_mgpu(request, type);
     const int64_t rounding_mgpu = tasks * orr_request_counted_mgpu(request, type) - mgpu;
     const bool first = request->instances == 0; /* its first device is metered */
     const int64_t unmetered = first ? mgpu - tasks * orr_request_portion_mgpu(request, type) : mgpu;
     const int64_t mig_mgpu = tasks * request->mig_mgpu;
-    for (uint32_t q = queue; q != ORR_NONE; q = ledger->world.queues->queues[q].parent) {
+    add_allocated(ledger, request, placement, tasks, mgpu);
+    for (uint32_t q = ledger->world.specs[placement->job].queue; q != ORR_NONE;
+         q = ledger->world.queues->queues[q].parent) {
         ledger->use[q].rounding_mgpu += rounding_mgpu;
         ledger->use[q].unmetered_mgpu += unmetered;
         ledger->use[q].held_mig_mgpu += mig_mgpu;
@@ -338,16 +358,11 @@ static void add_parts(struct orr_ledger *ledger, uint32_t queue, const struct or
 void orr_use__allocated(struct orr_ledger *ledger, const struct orr_request *request,
                         const struct orr_placement *placement, int sign)
 {
-    const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, placement->node);
-    uint32_t queue = ledger->world.specs[placement->job].queue;
-    const int64_t task_mgpu = orr_request_task_mgpu(request, type);
-    const int64_t tasks = sign * (int64_t)placement->tasks, mgpu = tasks * task_mgpu;
-    struct orr_shard_room *shard = &ledger->shards[type->shard];
-    shard->allocated_mgpu += mgpu;
-    charge_free(ledger, shard, placement, orr_request_gpu_kind(request), mgpu);
-    add_use(ledger, queue, false, tasks * request->cpu_milli, tasks * request->mem_bytes, mgpu);
+    const int64_t tasks = sign * (int64_t)placement->tasks;
     if (orr_request_shares(request) || request->instances > 0) {
-        add_parts(ledger, queue, request, type, tasks, mgpu);
+        add_allocated_parts(ledger, request, placement, tasks);
+    } else {
+        add_allocated(ledger, request, placement, tasks, tasks * request->devices * ORR_MGPU);
     }
 }
 
@@ -380,12 +395,6 @@ void orr_use__leaving(struct orr_ledger *ledger, const struct orr_request *reque
 
 void orr_use__pending(struct orr_ledger *ledger, uint32_t job, int sign)
 {
-    const struct orr_shape *shape = orr_ledger__shape(ledger, job);
-    if (orr_ledger_unwanted(ledger, job) == 0) { /* as of nearly all */
-        add_use(ledger, ledger->world.specs[job].queue, true, sign * shape->cpu_milli,
-                sign * shape->mem_bytes, sign * shape->gpus_mgpu);
-        return;
-    }
     const struct orr_use_asked asked = orr_use__asked(ledger, job);
     add_use(ledger, ledger->world.specs[job].queue, true, sign * asked.cpu_milli,
             sign * asked.mem_bytes, sign * asked.mgpu);

@@ -48,7 +48,8 @@ static uint64_t pick_packed(const struct orr_node_type *type, uint64_t free, uin
 /* As the kubelet's topology manager does: from the lowest NUMA zone that has enough; when none has,
  * from the fewest: from the one with most free devices on. Devices beyond equal zones count to the
  * last. */
-static uint64_t pick_aligned(const struct orr_node_type *type, uint64_t free, uint32_t count)
+static ORR_APART uint64_t pick_aligned(const struct orr_node_type *type, uint64_t free,
+                                       uint32_t count)
 {
     uint32_t zones = type->numa_zones, size = zones < 2 ? 0 : type->gpus / zones;
     if (size == 0) {

@@ -189,8 +189,9 @@ static uint64_t admitted_by(const struct orr_cluster *cluster, const struct orr_
 }
 
 /* The lowest node of a set from `from` on that the filters of a request admit. */
-static uint32_t next_admitted(const struct orr_ledger *ledger, const struct orr_node_set *set,
-                              const struct orr_request *request, uint32_t from)
+static ORR_APART uint32_t next_admitted(const struct orr_ledger *ledger,
+                                        const struct orr_node_set *set,
+                                        const struct orr_request *request, uint32_t from)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     const uint32_t nodes = cluster->node_count;
@@ -212,8 +213,11 @@ static uint32_t next_admitted(const struct orr_ledger *ledger, const struct orr_
 static uint32_t first_with_room(const struct orr_ledger *ledger, const struct orr_node_set *set,
                                 const struct orr_request *request, uint32_t tasks)
 {
-    uint32_t node = next_admitted(ledger, set, request, 0);
-    while (node != ORR_NONE && orr_books__room_on(ledger, node, request) < tasks) {
+    const bool any = (request->selector | request->toleration | request->allowed) == 0;
+    const uint32_t word = any ? next_word(set, 0, ledger->world.cluster->node_count) : ORR_NONE;
+    uint32_t node = word != ORR_NONE ? word * 64 + lowest_bit(set->words[word])
+                                     : next_admitted(ledger, set, request, 0);
+    while (node != ORR_NONE && !orr_books__has_room(ledger, node, request, tasks)) {
         node = next_admitted(ledger, set, request, node + 1);
     }
     return node;
@@ -276,8 +280,8 @@ static uint32_t devices_needed(const struct orr_request *request, uint32_t tasks
 }
 
 /* Lowest node that takes one sharing task without opening a fresh device. */
-static uint32_t first_shared(const struct orr_ledger *ledger, const struct orr_request *request,
-                             uint32_t tasks)
+static ORR_APART uint32_t first_shared(const struct orr_ledger *ledger,
+                                       const struct orr_request *request, uint32_t tasks)
 {
     uint32_t nodes = ledger->world.cluster->node_count;
     uint32_t node = orr_node_set__next(&ledger->sharing, 0, nodes);
@@ -290,8 +294,9 @@ static uint32_t first_shared(const struct orr_ledger *ledger, const struct orr_r
 
 /* The node with the fewest idle instances of the profile asked that takes the tasks, or with the
  * most. Instances have no index: few nodes have some. */
-static uint32_t by_instances(const struct orr_ledger *ledger, const struct orr_request *request,
-                             uint32_t tasks, bool most_idle)
+static ORR_APART uint32_t by_instances(const struct orr_ledger *ledger,
+                                       const struct orr_request *request, uint32_t tasks,
+                                       bool most_idle)
 {
     uint32_t best = ORR_NONE;
     int best_idle = 0;
@@ -324,17 +329,14 @@ uint32_t orr_ledger_best_fit(const struct orr_ledger *ledger, const struct orr_r
             continue;
         }
         const struct orr_type_index *index = &ledger->types[t];
-        uint32_t idle = filled_up(index, devices_needed(request, tasks));
-        for (; idle != ORR_NONE; idle = filled_up(index, idle + 1)) {
-            uint32_t node = first_with_room(ledger, &index->by_idle[idle], request, tasks);
-            if (node == ORR_NONE) {
-                continue;
-            }
-            if (best == ORR_NONE || idle < best_idle || (idle == best_idle && node < best)) {
-                best = node;
-                best_idle = idle;
-            }
-            break;
+        uint32_t idle = filled_up(index, devices_needed(request, tasks)), node = ORR_NONE;
+        while (idle != ORR_NONE && (node = first_with_room(ledger, &index->by_idle[idle], request,
+                                                           tasks)) == ORR_NONE) {
+            idle = filled_up(index, idle + 1);
+        }
+        if (node != ORR_NONE && (idle < best_idle || (idle == best_idle && node < best))) {
+            best = node;
+            best_idle = idle;
         }
     }
     return best;

@@ -5,6 +5,9 @@
 
 #include <orrery/core/ledger.h>
 
+/* Not within the function that calls it: what is seldom needed takes registers from what is not. */
+#define ORR_APART           __attribute__((noinline))
+
 #define ORR_DEVICE_MASK_MAX 64u /* devices a node may have to be counted one by one */
 
 /* node sets */
@@ -58,6 +61,20 @@ uint32_t orr_books__room_on(const struct orr_ledger *ledger, uint32_t node,
                             const struct orr_request *request);
 /* How many such tasks there is room for; of devices, whole ones alone are looked at. */
 uint32_t orr_books__tasks_in(const struct orr_room *room, const struct orr_request *request);
+/* Has the node room for so many, at least one? For one task alone without dividing. */
+static inline bool orr_books__has_room(const struct orr_ledger *ledger, uint32_t node,
+                                       const struct orr_request *request, uint32_t tasks)
+{
+    const struct orr_room *room = &ledger->idle[node];
+    if (tasks != 1 || ledger->claims > 0 || orr_request_shares(request)) {
+        return orr_books__room_on(ledger, node, request) >= tasks;
+    }
+    return room->pods > 0 &&
+           (request->gpu_ask != ORR_GPU_WHOLE || room->gpus >= (int32_t)request->devices) &&
+           (request->cpu_milli <= 0 || room->cpu_milli >= request->cpu_milli) &&
+           (request->mem_bytes <= 0 || room->mem_bytes >= request->mem_bytes) &&
+           room->mig[request->mig_profile] >= request->instances;
+}
 /* Do the devices that are shared already have room for one sharing task? */
 bool orr_books__fits_shared(const struct orr_ledger *ledger, uint32_t node,
                             const struct orr_request *request);

@@ -29,7 +29,7 @@ static void find_taken(const struct orr_ledger *ledger, uint32_t job,
 }
 
 /* What asks none of a resource starts in a queue that is above its limit of it: it was lowered. */
-static bool within_limits(const struct orr_ledger *ledger, uint32_t job, bool rounded)
+static ORR_APART bool within_limits(const struct orr_ledger *ledger, uint32_t job, bool rounded)
 {
     static const double unit[ORR_SHARE_RESOURCES] = {1.0, 1.0, ORR_MGPU};
     const struct orr_queues *queues = ledger->world.queues;
@@ -52,7 +52,8 @@ static bool within_limits(const struct orr_ledger *ledger, uint32_t job, bool ro
 }
 
 /* Are all tasks of a part in one domain of the level? `set` ORR_NONE: all of the gang. */
-static bool is_together(const struct orr_ledger *ledger, uint32_t job, uint32_t set, uint32_t level)
+static ORR_APART bool is_together(const struct orr_ledger *ledger, uint32_t job, uint32_t set,
+                                  uint32_t level)
 {
     const struct orr_cluster *cluster = ledger->world.cluster;
     const struct orr_shape *shape = orr_ledger__shape(ledger, job);

@@ -109,8 +109,8 @@ uint64_t orr_ledger_shared_with_room(const struct orr_ledger *ledger, uint32_t n
     return found;
 }
 
-uint64_t orr_books__pick_shared(const struct orr_ledger *ledger, uint32_t node,
-                                const struct orr_request *request)
+ORR_APART uint64_t orr_books__pick_shared(const struct orr_ledger *ledger, uint32_t node,
+                                          const struct orr_request *request)
 {
     uint64_t shared = orr_ledger_shared_with_room(ledger, node, request);
     uint64_t fresh = ledger->free_devices[node], taken = 0;
@@ -160,8 +160,9 @@ static void open_books(struct orr_ledger *ledger, bool in_parts)
     ledger->device_parts = parts;
 }
 
-void orr_books__charge_devices(struct orr_ledger *ledger, const struct orr_request *request,
-                               uint32_t node, uint64_t devices, int sign)
+ORR_APART void orr_books__charge_devices(struct orr_ledger *ledger,
+                                         const struct orr_request *request, uint32_t node,
+                                         uint64_t devices, int sign)
 {
     open_books(ledger, request->gpu_ask == ORR_GPU_MEMORY);
     const struct orr_node_type *type = orr_cluster_type(ledger->world.cluster, node);

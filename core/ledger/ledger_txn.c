@@ -120,7 +120,8 @@ static uint32_t tasks_left(const struct orr_ledger *ledger, uint32_t job, uint32
 }
 
 /* The first of what a cycle asked that makes no sense; the next commit says it. */
-static void note_wrong(struct orr_txn *txn, uint32_t job, const char *format, ...) ORR_PRINTF(3, 4);
+__attribute__((cold)) static void note_wrong(struct orr_txn *txn, uint32_t job, const char *format,
+                                             ...) ORR_PRINTF(3, 4);
 static void note_wrong(struct orr_txn *txn, uint32_t job, const char *format, ...)
 {
     if (!txn->has_wrong) {
@@ -484,15 +485,25 @@ static uint32_t laws_of(const struct orr_txn *txn, uint32_t job)
                : txn->shard_laws[world->queues->queues[world->specs[job].queue].shard];
 }
 
-static void decide(struct orr_txn *txn, struct orr_txn_decision decision)
+static struct orr_txn_decision *add_decision(struct orr_txn *txn)
+{
+    txn->decisions = ORR_ROOM_FOR_ONE(txn->decisions, txn->decision_count, txn->decision_capacity);
+    return &txn->decisions[txn->decision_count++];
+}
+
+static void fold_decision(struct orr_ledger *ledger, const struct orr_txn_decision *decision)
 {
     static const uint8_t code[] = {
         [ORR_DEED_START] = 2,  [ORR_DEED_EVICT] = 3,   [ORR_DEED_HOLD] = 4,  [ORR_DEED_GROW] = 5,
         [ORR_DEED_SHRINK] = 6, [ORR_DEED_SUSPEND] = 7, [ORR_DEED_RESUME] = 8};
-    txn->decisions = ORR_ROOM_FOR_ONE(txn->decisions, txn->decision_count, txn->decision_capacity);
-    txn->decisions[txn->decision_count++] = decision;
-    orr_digest_fold(&txn->ledger->digest, (uint64_t)(code[decision.deed]) << 56 |
-                                              (uint64_t)decision.cause << 40 | decision.job);
+    orr_digest_fold(&ledger->digest, (uint64_t)(code[decision->deed]) << 56 |
+                                         (uint64_t)decision->cause << 40 | decision->job);
+}
+
+static ORR_APART void decide(struct orr_txn *txn, struct orr_txn_decision decision)
+{
+    *add_decision(txn) = decision;
+    fold_decision(txn->ledger, &decision);
 }
 
 /* Node by node, the last one first, as if each had a placement of its own. */
@@ -521,11 +532,10 @@ static void start(struct orr_ledger *ledger, uint32_t job, orr_ms now)
 
 /* What a run of placements of one job means: a gang that is complete now runs; one that is not (its
  * policy declared no gang law) holds what it has; one that runs already has grown. */
-static void settle_placed(struct orr_txn *txn, const struct op *last, orr_ms now, uint32_t tasks,
-                          int64_t mgpu, int64_t held_mgpu)
+static void settle_placed(struct orr_txn *txn, struct orr_txn_decision *decision, orr_ms now)
 {
     struct orr_ledger *ledger = txn->ledger;
-    const uint32_t job = last->job;
+    const uint32_t job = decision->job;
     const struct orr_job_state *state = &ledger->jobs[job];
     bool complete = txn->as_given || orr_ledger__is_complete(ledger, job);
     enum orr_deed deed = state->phase != ORR_JOB_PENDING ? ORR_DEED_GROW
@@ -534,13 +544,8 @@ static void settle_placed(struct orr_txn *txn, const struct op *last, orr_ms now
     if (deed == ORR_DEED_START) {
         start(ledger, job, now);
     }
-    decide(txn, (struct orr_txn_decision){.job = job,
-                                          .beneficiary = ORR_NONE,
-                                          .tasks = tasks,
-                                          .deed = (uint8_t)deed,
-                                          .mgpu = mgpu,
-                                          .held_mgpu = held_mgpu,
-                                          .action = last->action});
+    decision->deed = (uint8_t)deed;
+    fold_decision(ledger, decision);
     for (uint32_t p = state->placement; p != ORR_NONE; p = ledger->placements[p].next) {
         struct orr_placement *placement = &ledger->placements[p];
         bool fresh = placement->since_ms == ORR_MS_NONE;
@@ -568,25 +573,27 @@ static int64_t mgpu_of(const struct orr_ledger *ledger, uint32_t job, uint32_t g
 /* Placements of one job that follow each other, from entry `i` on. Returns the last of them. */
 static uint32_t settle_run_placed(struct orr_txn *txn, uint32_t i, orr_ms now)
 {
-    uint32_t tasks = 0;
-    int64_t mgpu = 0, held_mgpu = 0;
+    struct orr_txn_decision *decision = add_decision(txn);
+    *decision = (struct orr_txn_decision){.job = txn->ops[i].job, .beneficiary = ORR_NONE};
+    const struct orr_shape *shape = orr_ledger__shape(txn->ledger, decision->job);
     for (;; i++) {
         const struct op *op = &txn->ops[i];
-        const struct orr_request *request = orr_ledger__request(txn->ledger, op->job, op->group);
-        tasks += op->tasks;
-        mgpu += op->tasks * orr_request_mgpu(request);
-        held_mgpu +=
+        const struct orr_request *request = &shape->groups[op->group].request;
+        decision->tasks += op->tasks;
+        decision->mgpu += op->tasks * orr_request_mgpu(request);
+        decision->held_mgpu +=
             op->tasks *
             orr_request_task_mgpu(request, orr_cluster_type(txn->ledger->world.cluster, op->node));
         if (!goes_on(txn, i)) {
-            settle_placed(txn, op, now, tasks, mgpu, held_mgpu);
+            decision->action = op->action;
+            settle_placed(txn, decision, now);
             return i;
         }
     }
 }
 
 /* The same of what leaves one job, with the eviction of the job itself if that follows. */
-static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
+static ORR_APART uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
 {
     struct orr_ledger *ledger = txn->ledger;
     uint32_t job = txn->ops[i].job, node = ORR_NONE;
@@ -617,7 +624,7 @@ static uint32_t settle_run_left(struct orr_txn *txn, uint32_t i)
     return i;
 }
 
-static void settle_suspended(struct orr_txn *txn, const struct op *op)
+static ORR_APART void settle_suspended(struct orr_txn *txn, const struct op *op)
 {
     decide(txn, (struct orr_txn_decision){.job = op->job,
                                           .beneficiary = op->beneficiary,
