@@ -580,10 +580,30 @@ static enum orr_reason place_next(struct orr_placer *placer, struct orr_txn *txn
                : orr_place_why_not(ledger, shape, gang.tasks);
 }
 
+/* As most jobs are: its one task, wherever that fits best. */
+static enum orr_reason place_only_task(struct orr_txn *txn, const struct orr_ledger *ledger,
+                                       uint32_t job, const struct orr_shape *shape)
+{
+    const struct orr_request *request = &shape->groups[0].request;
+    const struct orr_shard_room *shard = orr_ledger_shard_of(ledger, shape);
+    if (shape->gpus_mgpu > 0 &&
+        shape->gpus_mgpu > shard->free.mgpu[orr_request_gpu_kind(request)]) {
+        return ORR_REASON_NO_CAPACITY;
+    }
+    const uint32_t node = orr_ledger_best_fit(ledger, request, 1);
+    return node != ORR_NONE && orr_txn_place(txn, job, 0, 1, node)
+               ? ORR_REASON_NONE
+               : orr_place_why_not(ledger, shape, 0);
+}
+
 enum orr_reason orr_place_next(struct orr_placer *placer, struct orr_txn *txn,
                                const struct orr_ledger *ledger, uint32_t job)
 {
-    return place_next(placer, txn, ledger, job, shape_of(ledger, job), NULL);
+    const struct orr_shape *shape = shape_of(ledger, job);
+    const bool one = shape->tasks == 1 && shape->group_count == 1;
+    return one && placer == NULL && !ledger->world.specs[job].scales
+               ? place_only_task(txn, ledger, job, shape)
+               : place_next(placer, txn, ledger, job, shape, NULL);
 }
 
 enum orr_reason orr_place_next_among(struct orr_txn *txn, const struct orr_ledger *ledger,
