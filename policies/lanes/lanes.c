@@ -104,7 +104,9 @@ static void line_up(struct orr_lanes *lanes, const struct orr_view *view, struct
         orr_heap_push(&lanes->outsize, who);
         return;
     }
-    make_lanes(lanes, view);
+    if (lanes->backfill) {
+        make_lanes(lanes, view);
+    }
     struct orr_queue_lane *lane = lane_of(lanes, view, who.subject);
     lanes->waiting++;
     orr_heap_push(&lane->heap, who);
@@ -214,14 +216,26 @@ static const struct orr_event *head_of(struct orr_lanes *lanes, struct orr_queue
     return top;
 }
 
-/* The head of the lane comes in its turn, unless it is known to be blocked. */
+/* The head of the lane comes in its turn, unless it is known to be blocked; an only lane needs no
+ * turns. */
 static void give_turn(struct orr_lanes *lanes, struct orr_queue_lane *lane,
                       const struct orr_view *view)
 {
-    const struct orr_event *top = head_of(lanes, lane, view);
+    const struct orr_event *top = lanes->lane_count == 1 ? NULL : head_of(lanes, lane, view);
     if (top != NULL && lane->verdict == ORR_REASON_NONE) {
         orr_heap_push(&lanes->turns, (struct orr_event){.at = top->at, .subject = top->subject});
     }
+}
+
+/* The lane whose turn it is, or NULL. */
+static struct orr_queue_lane *next_turn(struct orr_lanes *lanes, const struct orr_view *view)
+{
+    if (lanes->lane_count != 1) {
+        return lanes->turns.count == 0 ? NULL
+                                       : lane_of(lanes, view, orr_heap_pop(&lanes->turns).subject);
+    }
+    const bool waits = head_of(lanes, lanes->lanes, view) != NULL;
+    return waits && lanes->lanes->verdict == ORR_REASON_NONE ? lanes->lanes : NULL;
 }
 
 /* What is in a grace is still the queue's. */
@@ -355,9 +369,8 @@ void orr_lanes_cycle(struct orr_lanes *lanes, const struct orr_view *view, struc
     for (uint32_t i = 0; lanes->waiting > 0 && i < lanes->lane_count; i++) {
         give_turn(lanes, &lanes->lanes[i], view);
     }
-    while (lanes->turns.count > 0) {
-        const uint32_t job = orr_heap_pop(&lanes->turns).subject;
-        struct orr_queue_lane *lane = lane_of(lanes, view, job);
+    for (struct orr_queue_lane *lane; (lane = next_turn(lanes, view)) != NULL;) {
+        const uint32_t job = orr_heap_top(&lane->heap)->subject;
         lane->verdict = try_start(lanes, view, txn, job);
         if (lane->verdict != ORR_REASON_NONE) {
             explain(lanes, view, txn, job, lane->verdict);
