@@ -30,31 +30,21 @@ bool orr_victim__is_protected(const struct orr_session *session, enum orr_action
     return session->now < job->last_start + walk_up(session, queue, action == ORR_ACTION_RECLAIM);
 }
 
-/* Victims in one pod set, spared ones included. */
-static int32_t victims_in(const struct orr_victim_search *search, uint32_t set)
-{
-    int32_t count = 0;
-    for (uint32_t i = 0; i < search->scenario.count; i++) {
-        count += search->session->tasks[search->scenario.items[i].task].set == set;
-    }
-    return count;
-}
-
+/* Of each pod set with victims, spared ones included, at least its minimum is left. Releasing tasks
+ * still count as used here. */
 bool orr_victim__keeps_minimum(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    for (uint32_t i = 0; i < search->scenario.count; i++) {
+    int32_t *victims = orr_zalloc(session->set_count, sizeof *victims); /* so far, by pod set */
+    bool keeps = true;
+    for (uint32_t i = 0; i < search->scenario.count && keeps; i++) {
         const uint32_t job = search->scenario.items[i].job;
         const uint32_t set = session->tasks[search->scenario.items[i].task].set;
-        if (!orr_victim__is_protected(session, search->action, search->job, job)) {
-            continue;
-        }
-        /* Releasing tasks still count as used here, so this is what would be left. */
-        const int32_t used = (int32_t)orr_jobview_count(session, orr_jobview_whole(job), set,
-                                                        ORR_STATES_ACTIVE_USED);
-        if (used - victims_in(search, set) < session->sets[set].min) {
-            return false;
-        }
+        const uint32_t used =
+            orr_jobview_count(session, orr_jobview_whole(job), set, ORR_STATES_ACTIVE_USED);
+        keeps = (int32_t)used - ++victims[set] >= session->sets[set].min ||
+                !orr_victim__is_protected(session, search->action, search->job, job);
     }
-    return true;
+    orr_free(victims);
+    return keeps;
 }
