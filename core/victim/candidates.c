@@ -83,9 +83,6 @@ bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t i
         !hooks->victim_filter(hooks->self, search->action, search->job, index)) {
         return false;
     }
-    if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return true;
-    }
     if (search->action == ORR_ACTION_PREEMPT &&
         job->priority >= session->jobs[search->job].priority) {
         return false;
@@ -106,25 +103,6 @@ int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint3
     return strcmp(l->name, r->name);
 }
 
-/* In order of age. Most of the others are younger than all of those kept, which one look each
- * tells; sorting all of them costs a few percent where many jobs run. */
-static void keep_oldest(struct orr_victim_search *search, uint32_t most)
-{
-    struct orr_jobview *kept = search->candidates;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < search->candidate_count; i++) {
-        const struct orr_jobview one = kept[i];
-        uint32_t at = count;
-        for (; at > 0 && orr_victim__compare_age(search->session, one.job, kept[at - 1].job) < 0;
-             at--) {
-            kept[at] = kept[at - 1];
-        }
-        kept[at] = one;
-        count += count < most;
-    }
-    search->candidate_count = count;
-}
-
 void orr_victim__list_queues(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -139,25 +117,34 @@ void orr_victim__list_queues(struct orr_victim_search *search)
     }
 }
 
+/* KAI draws which jobs may be consolidated from a map; here the oldest of them are. */
+static void add_candidate(struct orr_victim_search *search, uint32_t *capacity, uint32_t job)
+{
+    const int64_t most = search->session->rules.max_consolidation_preemptees;
+    const bool oldest = search->action == ORR_ACTION_CONSOLIDATION && most >= 0;
+    uint32_t at = search->candidate_count;
+    search->candidates = ORR_ROOM_FOR_ONE(search->candidates, at, *capacity);
+    struct orr_jobview *candidates = search->candidates;
+    while (oldest && at > 0 &&
+           orr_victim__compare_age(search->session, job, candidates[at - 1].job) < 0) {
+        candidates[at] = candidates[at - 1];
+        at--;
+    }
+    candidates[at] = orr_jobview_whole(job);
+    search->candidate_count += !oldest || search->candidate_count <= most;
+}
+
 void orr_victim__find_candidates(struct orr_victim_search *search)
 {
-    struct orr_session *session = search->session;
+    const struct orr_session *session = search->session;
     uint32_t capacity = 0;
     search->candidate_count = 0;
     for (uint32_t q = 0; q < search->queue_count; q++) {
         const struct orr_squeue *queue = &session->queues[search->queues[q]];
         for (uint32_t i = 0; i < queue->active_count; i++) {
             if (orr_victim__is_candidate(search, queue->active[i])) {
-                search->candidates =
-                    ORR_ROOM_FOR_ONE(search->candidates, search->candidate_count, capacity);
-                search->candidates[search->candidate_count++] = orr_jobview_whole(queue->active[i]);
+                add_candidate(search, &capacity, queue->active[i]);
             }
         }
-    }
-    /* KAI draws which jobs may be consolidated from a map; here the oldest of them. */
-    const int64_t most = session->rules.max_consolidation_preemptees;
-    if (search->action == ORR_ACTION_CONSOLIDATION && most >= 0 &&
-        (int64_t)search->candidate_count > most + 1) {
-        keep_oldest(search, (uint32_t)most + 1);
     }
 }
