@@ -39,22 +39,20 @@ bool orr_preempt_allowed(const struct orr_session *session, uint32_t job)
 bool orr_consolidation_possible(const struct orr_session *session, uint32_t job)
 {
     struct orr_task_list tasks = {0};
-    int64_t gpus = 0;
-    int64_t memory = 0;
-    int64_t free_gpus = 0;
-    int64_t free_mib = 0;
+    int64_t lacking_mgpu = 0, lacking_mib = 0;
     orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &tasks);
     for (uint32_t i = 0; i < tasks.count; i++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[tasks.tasks[i]]);
-        gpus += ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;
-        memory += ask->kind == ORR_ASK_MEMORY ? ask->memory_mib * (int64_t)ask->devices : 0;
+        lacking_mgpu += orr_victim__pending_gpus(session, tasks.tasks[i]);
+        lacking_mib += ask->kind == ORR_ASK_MEMORY ? ask->memory_mib * (int64_t)ask->devices : 0;
     }
     orr_task_list_release(&tasks);
     for (uint32_t n = 0; n < session->node_count; n++) {
         if (session->nodes[n].ready) {
-            free_gpus += orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
-            free_mib += orr_session_free_mib(&session->nodes[n]);
+            lacking_mgpu -=
+                orr_session_idle_gpus(session, n) + orr_session_releasing_gpus(session, n);
+            lacking_mib -= orr_session_free_mib(&session->nodes[n]);
         }
     }
-    return free_gpus >= gpus && free_mib >= memory;
+    return lacking_mgpu <= 0 && lacking_mib <= 0;
 }
