@@ -7,11 +7,10 @@
 
 /* --- reclaim: what is lost --- */
 
-struct loss { /* of a queue and of those below it */
-    bool any;
+struct loss {          /* of a queue and of those below it */
+    bool any, any_gpu; /* MIG instances are no GPUs where resources are involved */
     int64_t amounts[ORR_SHARE_KINDS];
-    bool involved[ORR_SHARE_KINDS]; /* MIG instances are no GPUs here */
-    uint32_t last;                  /* of the lost tasks, in the order of units */
+    uint32_t last; /* of the lost tasks, in the order of units */
 };
 
 struct reclaim { /* a scenario that is held against shares as they were before it */
@@ -24,17 +23,15 @@ struct reclaim { /* a scenario that is held against shares as they were before i
 /* Tasks by queue, job and pod set, each by name. */
 static int compare_owners(const struct orr_session *session, uint32_t a, uint32_t b)
 {
-    const struct orr_stask *l = &session->tasks[a];
-    const struct orr_stask *r = &session->tasks[b];
-    const uint32_t queue_l = session->shares[session->jobs[l->job].queue].name_rank;
-    const uint32_t queue_r = session->shares[session->jobs[r->job].queue].name_rank;
-    if (queue_l != queue_r) {
-        return queue_l < queue_r ? -1 : 1;
+    const struct orr_stask *l = &session->tasks[a], *r = &session->tasks[b];
+    const struct orr_sjob *job_l = &session->jobs[l->job], *job_r = &session->jobs[r->job];
+    if (job_l->queue != job_r->queue) {
+        const struct orr_share_queue *shares = session->shares;
+        return shares[job_l->queue].name_rank < shares[job_r->queue].name_rank ? -1 : 1;
     }
-    if (l->job != r->job) {
-        return strcmp(session->jobs[l->job].name, session->jobs[r->job].name);
-    }
-    return l->set == r->set ? 0 : strcmp(session->sets[l->set].name, session->sets[r->set].name);
+    return l->job != r->job   ? strcmp(job_l->name, job_r->name)
+           : l->set != r->set ? strcmp(session->sets[l->set].name, session->sets[r->set].name)
+                              : 0;
 }
 
 static bool is_lost(const struct reclaim *r, uint32_t task)
@@ -54,11 +51,7 @@ static void add_loss(const struct orr_session *session, uint32_t index, struct l
     loss->amounts[ORR_SHARE_CPU] += ask->request.v[ORR_SLOT_CPU];
     loss->amounts[ORR_SHARE_MEMORY] += ask->request.v[ORR_SLOT_MEMORY];
     loss->amounts[ORR_SHARE_GPU] += task->live.quota_mgpu;
-    for (unsigned kind = 0; kind < ORR_SHARE_GPU; kind++) {
-        loss->involved[kind] = loss->amounts[kind] > 0;
-    }
-    loss->involved[ORR_SHARE_GPU] =
-        loss->involved[ORR_SHARE_GPU] || task->live.quota_mgpu - ask->mig_mgpu > 0;
+    loss->any_gpu = loss->any_gpu || task->live.quota_mgpu > ask->mig_mgpu;
 }
 
 static void add_losses(struct reclaim *r)
@@ -115,46 +108,44 @@ static int64_t remaining_of(const struct reclaim *r, uint32_t queue, unsigned ki
  * be taken if the last one may. */
 static bool may_take(const struct reclaim *r, uint32_t own, uint32_t sibling)
 {
+    static const struct orr_demand nothing = {0};
     const struct orr_session *session = r->search->session;
     const struct loss unit = last_unit(r, r->losses[sibling].last);
+    int64_t remaining[ORR_SHARE_KINDS];
     bool over_share = false;
-    bool over_quota = false;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const struct orr_share_resource *share = &session->shares[sibling].resource[kind];
-        const double remaining =
-            orr_share_units(kind, remaining_of(r, sibling, kind) + unit.amounts[kind]);
-        over_share = over_share || orr_victim__exceeds(remaining, orr_share_allocatable(share));
-        over_quota = over_quota || orr_victim__exceeds(remaining, share->deserved);
+        remaining[kind] = remaining_of(r, sibling, kind) + unit.amounts[kind];
+        over_share =
+            over_share ||
+            orr_victim__exceeds(orr_share_units(kind, remaining[kind]),
+                                orr_share_allocatable(&session->shares[sibling].resource[kind]));
     }
-    return over_share || (over_quota && orr_queue_fits_deserved(session, own, r->search->held[own],
-                                                                &r->search->demand));
+    return over_share ||
+           (!orr_queue_fits_deserved(session, sibling, remaining, &nothing) &&
+            orr_queue_fits_deserved(session, own, r->search->held[own], &r->search->demand));
 }
 
 /* --- reclaim: saturation --- */
 
 static double saturation(double amount, double fair)
 {
-    if (fair == ORR_UNLIMITED) {
-        return 0;
-    }
-    if (fair == 0) {
-        return amount == 0 ? 0 : HUGE_VAL;
-    }
-    return amount / fair;
+    return amount == 0 || fair == ORR_UNLIMITED ? 0 : fair == 0 ? HUGE_VAL : amount / fair;
 }
 
-/* MIG instances are no GPUs here. */
-static bool is_asked(const struct orr_victim_search *search, unsigned kind)
+/* Whether the preemptor asks, or the sibling loses, any of the resource. */
+static bool is_involved(const struct reclaim *r, uint32_t sibling, unsigned kind)
 {
-    bool asked = orr_demand_asks(&search->demand, kind);
-    if (kind == ORR_SHARE_GPU) {
-        asked = search->demand.gpus_by_memory > 0;
-        for (uint32_t i = 0; i < search->k && !asked; i++) {
-            const struct orr_stask *task = &search->session->tasks[search->tasks.tasks[i]];
-            asked = orr_task_ask(search->session, task)->request.v[ORR_SLOT_GPU] > 0;
-        }
+    const struct orr_victim_search *search = r->search;
+    const struct loss *loss = &r->losses[sibling];
+    if (kind != ORR_SHARE_GPU) {
+        return loss->amounts[kind] > 0 || search->demand.v[kind] > 0;
     }
-    return asked;
+    bool involved = loss->any_gpu || search->demand.gpus_by_memory > 0;
+    for (uint32_t i = 0; i < search->k && !involved; i++) {
+        const struct orr_stask *task = &search->session->tasks[search->tasks.tasks[i]];
+        involved = orr_task_ask(search->session, task)->request.v[ORR_SLOT_GPU] > 0;
+    }
+    return involved;
 }
 
 /* A queue that would exceed its fair share must stay less saturated than the siblings it took from.
@@ -172,30 +163,19 @@ static bool outgrows(const struct reclaim *r, uint32_t own, uint32_t sibling)
             saturation(orr_share_units(kind, remaining_of(r, sibling, kind)), fair_sibling);
         too_much = would_be > 1 && fair_sibling > 0 &&
                    would_be * session->rules.saturation_multiplier >= other &&
-                   (r->losses[sibling].involved[kind] || is_asked(r->search, kind));
+                   is_involved(r, sibling, kind);
     }
     return too_much;
 }
 
-/* Asks all queues that lose something and are siblings of `own`, which is the reclaimer's or above
- * it: with each of these it is a leveled pair. */
-static bool may_take_at(const struct reclaim *r, uint32_t own, bool units_alone)
-{
-    const struct orr_share_queue *shares = r->search->session->shares;
-    bool allowed = true;
-    for (uint32_t s = 0; s < r->search->session->queue_count && allowed; s++) {
-        if (s != own && r->losses[s].any && shares[s].parent == shares[own].parent) {
-            allowed = may_take(r, own, s) && (units_alone || !outgrows(r, own, s));
-        }
-    }
-    return allowed;
-}
-
+/* From the reclaimer's queue up to the root: its siblings that lose something make a leveled pair
+ * with it. */
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back,
                              bool units_alone)
 {
     const struct orr_session *session = search->session;
+    const struct orr_share_queue *shares = session->shares;
     const struct orr_sjob *job = &session->jobs[search->job];
     struct reclaim r = {.search = search,
                         .potential = potential,
@@ -203,8 +183,13 @@ bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                         .losses = orr_zalloc(session->queue_count, sizeof *r.losses)};
     bool allowed = true;
     add_losses(&r);
-    for (uint32_t q = job->queue; q != ORR_NONE && allowed; q = session->shares[q].parent) {
-        allowed = may_take_at(&r, q, units_alone) &&
+    for (uint32_t q = job->queue; q != ORR_NONE && allowed; q = shares[q].parent) {
+        for (uint32_t s = 0; s < session->queue_count && allowed; s++) {
+            if (s != q && r.losses[s].any && shares[s].parent == shares[q].parent) {
+                allowed = may_take(&r, q, s) && (units_alone || !outgrows(&r, q, s));
+            }
+        }
+        allowed = allowed &&
                   (units_alone || job->preemptible ||
                    orr_queue_fits_deserved(session, q, search->nonpreemptible[q], &search->demand));
     }
