@@ -24,6 +24,36 @@ struct orr_queue_pair orr_victim__level_queues(const struct orr_session *session
     return pair;
 }
 
+/* --- min-runtime: a job that started recently keeps what its gang needs --- */
+
+/* The nearest of the queue and its ancestors that sets one, else the default. */
+static orr_ms walk_up(const struct orr_session *session, uint32_t queue, bool reclaim)
+{
+    for (; queue != ORR_NONE; queue = session->shares[queue].parent) {
+        const orr_ms stated = reclaim ? session->queues[queue].reclaim_min_runtime
+                                      : session->queues[queue].preempt_min_runtime;
+        if (stated != ORR_MS_NONE) {
+            return stated;
+        }
+    }
+    return reclaim ? session->rules.reclaim_min_runtime : session->rules.preempt_min_runtime;
+}
+
+bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
+                              uint32_t preemptor, uint32_t job_index)
+{
+    const struct orr_sjob *job = &session->jobs[job_index];
+    if (!session->rules.min_runtime || job->last_start == ORR_MS_NONE ||
+        action == ORR_ACTION_CONSOLIDATION) {
+        return false;
+    }
+    uint32_t queue = job->queue;
+    if (action == ORR_ACTION_RECLAIM && session->rules.reclaim_by_lca) { /* just below the LCA */
+        queue = orr_victim__level_queues(session, session->jobs[preemptor].queue, queue).victim;
+    }
+    return session->now < job->last_start + walk_up(session, queue, action == ORR_ACTION_RECLAIM);
+}
+
 /* --- filters --- */
 
 /* KAI proportion: a queue that is short of its quota reclaims from those over theirs, or as long as

@@ -23,15 +23,16 @@ struct reclaim { /* a scenario that is held against shares as they were before i
 /* Tasks by queue, job and pod set, each by name. */
 static int compare_owners(const struct orr_session *session, uint32_t a, uint32_t b)
 {
+    const struct orr_share_queue *shares = session->shares;
     const struct orr_stask *l = &session->tasks[a], *r = &session->tasks[b];
     const struct orr_sjob *job_l = &session->jobs[l->job], *job_r = &session->jobs[r->job];
     if (job_l->queue != job_r->queue) {
-        const struct orr_share_queue *shares = session->shares;
         return shares[job_l->queue].name_rank < shares[job_r->queue].name_rank ? -1 : 1;
     }
-    return l->job != r->job   ? strcmp(job_l->name, job_r->name)
-           : l->set != r->set ? strcmp(session->sets[l->set].name, session->sets[r->set].name)
-                              : 0;
+    if (l->job != r->job) {
+        return strcmp(job_l->name, job_r->name);
+    }
+    return l->set == r->set ? 0 : strcmp(session->sets[l->set].name, session->sets[r->set].name);
 }
 
 static bool is_lost(const struct reclaim *r, uint32_t task)
@@ -127,6 +128,7 @@ static bool may_take(const struct reclaim *r, uint32_t own, uint32_t sibling)
 
 /* --- reclaim: saturation --- */
 
+/* 0 of a share without end and of nothing, however little the share is. */
 static double saturation(double amount, double fair)
 {
     return amount == 0 || fair == ORR_UNLIMITED ? 0 : fair == 0 ? HUGE_VAL : amount / fair;
@@ -209,6 +211,25 @@ static bool all_placed(const struct orr_victim_search *search)
     return placed;
 }
 
+/* Of each pod set with victims, spared ones included, at least its minimum is left. Releasing tasks
+ * still count as used here. */
+static bool keeps_minimum(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    int32_t *victims = orr_zalloc(session->set_count, sizeof *victims); /* so far, by pod set */
+    bool keeps = true;
+    for (uint32_t i = 0; i < search->scenario.count && keeps; i++) {
+        const uint32_t job = search->scenario.items[i].job;
+        const uint32_t set = session->tasks[search->scenario.items[i].task].set;
+        const uint32_t used =
+            orr_jobview_count(session, orr_jobview_whole(job), set, ORR_STATES_ACTIVE_USED);
+        keeps = (int32_t)used - ++victims[set] >= session->sets[set].min ||
+                !orr_victim__is_protected(session, search->action, search->job, job);
+    }
+    orr_free(victims);
+    return keeps;
+}
+
 bool orr_victim__validate(const struct orr_victim_search *search)
 {
     if (search->action == ORR_ACTION_CONSOLIDATION) {
@@ -217,5 +238,5 @@ bool orr_victim__validate(const struct orr_victim_search *search)
     const bool has_units =
         search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion;
     return (!has_units || orr_victim__may_reclaim(search, &search->chosen, NULL, false)) &&
-           orr_victim__keeps_minimum(search);
+           keeps_minimum(search);
 }

@@ -156,6 +156,9 @@ struct orr_queue_pair orr_victim__level_queues(const struct orr_session *session
  */
 void orr_victim__list_queues(struct orr_victim_search *search);
 void orr_victim__find_candidates(struct orr_victim_search *search);
+/* Min-runtime: the job started too recently to lose what its gang needs. */
+bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
+                              uint32_t preemptor, uint32_t job);
 /* Of the queue something may be taken. */
 bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue);
 /* Negative: the first of the jobs is older. */
@@ -209,9 +212,5 @@ bool orr_victim__validate(const struct orr_victim_search *search);
 bool orr_victim__may_reclaim(const struct orr_victim_search *search,
                              const struct orr_victims *potential, const bool *is_back,
                              bool units_alone);
-/* min_runtime.c */
-bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
-                              uint32_t preemptor, uint32_t job);
-bool orr_victim__keeps_minimum(const struct orr_victim_search *search);
 
 #endif
