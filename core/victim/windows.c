@@ -15,26 +15,25 @@ static uint64_t fingerprint_of(const struct orr_victim_search *search)
     return sum;
 }
 
-/* Takes one more scenario from the budgets, or notes which of them has none left; 0 is no budget.
- */
+static bool is_spent(int64_t budget, int64_t tried)
+{
+    return budget > 0 && tried >= budget; /* 0 is no budget */
+}
+
+/* Takes one more scenario from the budgets, or notes which of them has none left. */
 static bool afford(struct orr_victim_search *search)
 {
-    const struct orr_scenario_budget *budget = &search->session->rules.scenario_budget;
+    struct orr_session *session = search->session;
+    const struct orr_scenario_budget *budget = &session->rules.scenario_budget;
     const bool greedy = search->generator == ORR_NODE_LOCAL_GREEDY;
-    const int64_t most[3] = {budget->action, budget->job,
-                             greedy ? budget->node_local_greedy : budget->multi_node_gang};
-    int64_t *const tried[3] = {&search->session->scenarios_tried, &search->tried,
-                               &search->tried_by_generator};
-    bool spent[3];
-    for (unsigned b = 0; b < 3; b++) {
-        spent[b] = most[b] > 0 && *tried[b] >= most[b];
-    }
-    search->budget_spent = spent[0] || spent[1];
-    search->generator_budget_spent = spent[2];
+    search->generator_budget_spent = is_spent(
+        greedy ? budget->node_local_greedy : budget->multi_node_gang, search->tried_by_generator);
+    search->budget_spent =
+        is_spent(budget->action, session->scenarios_tried) || is_spent(budget->job, search->tried);
     const bool left = !search->budget_spent && !search->generator_budget_spent;
-    for (unsigned b = 0; b < 3; b++) {
-        *tried[b] += left;
-    }
+    session->scenarios_tried += left;
+    search->tried += left;
+    search->tried_by_generator += left;
     return left;
 }
 
@@ -88,16 +87,15 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
 
 /* --- node-local greedy: the victims of a job are a group --- */
 
-/* Of the nodes of the job's pods, by name, the next one after this; ORR_NONE: the first one, or
- * there is none. */
+/* Of the nodes of the job's pods the first one by name from this rank on, or ORR_NONE. */
 static uint32_t next_node(const struct orr_session *session, const struct orr_sjob *job,
-                          uint32_t after)
+                          uint32_t rank)
 {
     const struct orr_snode *nodes = session->nodes;
     uint32_t next = ORR_NONE;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const uint32_t node = session->tasks[t].live.node;
-        if (node != ORR_NONE && (after == ORR_NONE || nodes[node].rank > nodes[after].rank) &&
+        if (node != ORR_NONE && nodes[node].rank >= rank &&
             (next == ORR_NONE || nodes[node].rank < nodes[next].rank)) {
             next = node;
         }
@@ -114,11 +112,10 @@ static bool try_node_local(struct orr_victim_search *search)
         return search->recorded.count > 0 && try_scenario(search);
     }
     const struct orr_sjob *job = &session->jobs[potential->items[potential->count - 1].job];
-    uint32_t node = next_node(session, job, ORR_NONE);
     bool solved = false;
-    while (!solved && node != ORR_NONE) {
+    for (uint32_t node = next_node(session, job, 0); !solved && node != ORR_NONE;
+         node = next_node(session, job, session->nodes[node].rank + 1)) {
         solved = c->since[node] > 0 && try_nodes(search, c->at[node], c->at[node] + 1, ORR_NONE);
-        node = job->task_count > 1 ? next_node(session, job, node) : ORR_NONE;
     }
     return solved;
 }
