@@ -61,18 +61,16 @@ static void push_back(struct orr_victim_search *search, struct orr_jobview view,
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[view.job];
-    bool *absent = orr_arena_alloc(&search->memory, job->task_count, sizeof *absent);
-    bool any = false;
+    bool *absent = orr_arena_take(&search->memory, job->task_count, sizeof *absent);
+    for (uint32_t i = 0; i < job->task_count; i++) {
+        absent[i] = !orr_jobview_has(session, view, job->first_task + i) ||
+                    (!is_step && search->is_recorded[job->first_task + i]);
+    }
     for (uint32_t i = 0; i < tasks->count && is_step; i++) {
         absent[tasks->tasks[i] - job->first_task] = true;
     }
-    for (uint32_t i = 0; i < job->task_count; i++) {
-        absent[i] = absent[i] || !orr_jobview_has(session, view, job->first_task + i) ||
-                    (!is_step && search->is_recorded[job->first_task + i]);
-        any = any || !absent[i];
-    }
     view.absent = absent;
-    if (any) {
+    if (memchr(absent, false, job->task_count) != NULL) {
         orr_order_push(&search->order, view);
     }
 }
@@ -149,9 +147,7 @@ static bool first_fit_decreasing(double *requirements, uint32_t count, double *h
             h++;
         }
         possible = h < holder_count && holders[h] >= requirements[i];
-        if (possible) {
-            placed[h] += requirements[i];
-        }
+        placed[h] += requirements[i];
     }
     orr_free(placed);
     return possible;
@@ -271,36 +267,24 @@ static bool pass_topology_filter(struct orr_victim_search *search)
     return passes;
 }
 
-/* Of feasible nodes and those of all victims. */
-static bool some_node_is(const struct orr_victim_search *search, const bool *allowed)
-{
-    const struct orr_session *session = search->session;
-    bool found = false;
-    for (uint32_t n = 0; n < session->node_count && !found; n++) {
-        found = search->feasible[n] && allowed[n];
-    }
-    for (uint32_t i = 0; i < orr_victim__count(search, &search->potential) && !found; i++) {
-        const uint32_t task = orr_victim__nth_task(search, &search->potential, i);
-        const uint32_t node = session->tasks[task].live.node;
-        found = node != ORR_NONE && allowed[node];
-    }
-    return found;
-}
-
-/* Filter of affinity: each pending task with node affinity needs an allowed node. */
+/* Filter of affinity: each pending task with node affinity needs an allowed node among the feasible
+ * ones and those of all victims. */
 static bool pass_affinity_filter(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    uint32_t passed = ORR_NONE;
-    for (uint32_t i = 0; i < search->k && session->rules.predicates; i++) {
+    bool passes = true;
+    for (uint32_t i = 0; i < search->k && session->rules.predicates && passes; i++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
-        if (ask->affinity != ORR_NONE && ask->affinity != passed &&
-            !some_node_is(search, session->filters[ask->affinity])) {
-            return false;
+        if (ask->affinity != ORR_NONE) {
+            bool *open = orr_victim__open_nodes(search, &search->potential);
+            passes = false;
+            for (uint32_t n = 0; n < session->node_count && !passes; n++) {
+                passes = open[n] && session->filters[ask->affinity][n];
+            }
+            orr_free(open);
         }
-        passed = ask->affinity;
     }
-    return true;
+    return passes;
 }
 
 bool orr_victim__passes_filters(struct orr_victim_search *search)

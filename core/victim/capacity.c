@@ -51,12 +51,11 @@ static int64_t fitting_in(const struct orr_capacities *c, int64_t capacity)
 static void measure_tasks(struct orr_victim_search *search)
 {
     struct orr_capacities *c = &search->capacities;
-    c->needed = 0;
+    c->needed = search->demand.v[ORR_SHARE_GPU];
     c->smallest = INT64_MAX;
     c->each = orr_victim__pending_gpus(search->session, search->tasks.tasks[0]);
     for (uint32_t i = 0; i < search->k; i++) {
         const int64_t gpus = orr_victim__pending_gpus(search->session, search->tasks.tasks[i]);
-        c->needed += gpus;
         c->smallest = gpus < c->smallest ? gpus : c->smallest;
         c->each = gpus == c->each ? c->each : -1;
     }

@@ -22,19 +22,6 @@ void orr_victim__list_waiting(struct orr_victim_search *search)
     }
 }
 
-static void snapshot_queues(struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    search->held = orr_arena_take(&search->memory, session->queue_count, sizeof *search->held);
-    search->nonpreemptible =
-        orr_arena_take(&search->memory, session->queue_count, sizeof *search->nonpreemptible);
-    for (uint32_t q = 0; q < session->queue_count; q++) {
-        memcpy(search->held[q], session->queues[q].allocated, sizeof search->held[q]);
-        memcpy(search->nonpreemptible[q], session->queues[q].nonpreemptible,
-               sizeof search->nonpreemptible[q]);
-    }
-}
-
 static void release_search(struct orr_victim_search *search)
 {
     orr_free(search->chosen.items);
@@ -174,18 +161,14 @@ static void record_group(struct orr_victim_search *search, uint32_t group)
 static void record_groups(struct orr_victim_search *search)
 {
     static const enum orr_task_status lost[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
-    const struct orr_session *session = search->session;
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < search->scenario.count; i++) {
             const struct orr_victim *victim = &search->scenario.items[i];
-            const uint8_t status = session->v017 != NULL ? orr_victim__status_v017(search, i)
-                                                         : session->tasks[victim->task].live.status;
-            if (status != (uint8_t)lost[l]) {
-                continue;
-            }
-            search->feasible[victim->node] = true;
-            if (!search->is_recorded[victim->task]) {
-                record_group(search, victim->group);
+            if (orr_victim__status(search, i) == (uint8_t)lost[l]) {
+                search->feasible[victim->node] = true;
+                if (!search->is_recorded[victim->task]) {
+                    record_group(search, victim->group);
+                }
             }
         }
     }
@@ -276,14 +259,20 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
 
 static void prepare_search(struct orr_victim_search *search)
 {
-    struct orr_session *session = search->session;
-    search->feasible =
-        orr_arena_take(&search->memory, session->node_count, sizeof *search->feasible);
-    snapshot_queues(search);
+    const struct orr_session *session = search->session;
+    struct orr_arena *memory = &search->memory;
+    search->held = orr_arena_take(memory, session->queue_count, sizeof *search->held);
+    search->nonpreemptible =
+        orr_arena_take(memory, session->queue_count, sizeof *search->nonpreemptible);
+    for (uint32_t q = 0; q < session->queue_count; q++) {
+        const struct orr_squeue *queue = &session->queues[q];
+        memcpy(search->held[q], queue->allocated, sizeof search->held[q]);
+        memcpy(search->nonpreemptible[q], queue->nonpreemptible, sizeof search->held[q]);
+    }
+    search->is_recorded = orr_arena_alloc(memory, session->task_count, sizeof(bool));
+    search->feasible = orr_arena_take(memory, session->node_count, sizeof(bool));
     orr_victim__open_capacities(search);
     forget_recorded(search); /* feasible are nodes that are so without victims */
-    search->is_recorded =
-        orr_arena_alloc(&search->memory, session->task_count, sizeof *search->is_recorded);
     if (search->candidates == NULL && search->candidate_count == 0) {
         orr_victim__find_candidates(search);
     }

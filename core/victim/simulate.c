@@ -10,50 +10,50 @@
 
 #include <string.h>
 
-/* In this order they are evicted; the copies of v0.17 (D2) need KAI's own. False: one of them is on
- * a node that is not in KAI's snapshot, so that it cannot solve the scenario; or there are none. */
+/* In the order in which they are evicted: recorded ones last, but first for the copies of v0.17
+ * (D2), as in KAI. False: one of them is on a node that is not in KAI's snapshot, so that it cannot
+ * solve the scenario; or there are none. */
 static bool list_victims(struct orr_victim_search *search)
 {
-    const bool recorded_first = search->session->v017 != NULL;
-    bool on_nodes = true;
+    const struct orr_victims *chosen = &search->chosen;
+    const uint32_t count = orr_victim__count(search, chosen);
+    const uint32_t first = search->session->v017 != NULL ? chosen->count : 0;
+    bool on_nodes = count > 0;
     search->scenario.count = 0;
-    for (int l = 0; l < 2; l++) {
-        const struct orr_victims *list =
-            (l == 0) == recorded_first ? &search->recorded : &search->chosen;
-        for (uint32_t i = 0; i < list->count; i++) {
-            orr_victims_push(&search->scenario, &list->items[i]);
-            on_nodes = on_nodes && list->items[i].node != ORR_NONE;
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct orr_victim *victim = orr_victim__nth(search, chosen, (first + i) % count);
+        orr_victims_push(&search->scenario, victim);
+        on_nodes = on_nodes && victim->node != ORR_NONE;
     }
-    return on_nodes && search->scenario.count > 0;
+    return on_nodes;
 }
 
-/* v0.17 fails where a node lost a task's record (D4). */
-static bool evict_all(struct orr_victim_search *search)
-{
-    bool evicted = true;
-    for (uint32_t i = 0; evicted && i < search->scenario.count; i++) {
-        evicted = orr_session_evict(search->session, search->scenario.items[i].task);
-    }
-    return evicted;
-}
-
-/* Feasible nodes and those of the victims; `nodes` has room for all. */
-static uint32_t list_nodes(const struct orr_victim_search *search, uint32_t *nodes)
+bool *orr_victim__open_nodes(const struct orr_victim_search *search,
+                             const struct orr_victims *potential)
 {
     const uint32_t node_count = search->session->node_count;
-    uint32_t count = 0;
-    bool *open = orr_alloc(node_count, sizeof *open);
+    bool *open = orr_alloc(node_count + (size_t)1, sizeof *open);
     memcpy(open, search->feasible, node_count * sizeof *open);
-    for (uint32_t i = 0; i < search->scenario.count; i++) {
-        open[search->scenario.items[i].node] = true;
+    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
+        const uint32_t node = orr_victim__nth(search, potential, i)->node;
+        if (node != ORR_NONE) {
+            open[node] = true;
+        }
     }
-    for (uint32_t n = 0; n < node_count; n++) {
+    return open;
+}
+
+/* `nodes` has room for all. */
+static struct orr_node_list list_nodes(const struct orr_victim_search *search, uint32_t *nodes)
+{
+    uint32_t count = 0;
+    bool *open = orr_victim__open_nodes(search, &search->chosen);
+    for (uint32_t n = 0; n < search->session->node_count; n++) {
         nodes[count] = n;
         count += open[n];
     }
     orr_free(open);
-    return count;
+    return (struct orr_node_list){.nodes = nodes, .count = count};
 }
 
 /* Every job that waits or lost something, once; the preemptor as the probe has it. Who lost
@@ -87,7 +87,7 @@ static bool replay(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     bool *is_victim = orr_zalloc(session->job_count, sizeof *is_victim);
     uint32_t *nodes = orr_alloc(session->node_count, sizeof *nodes);
-    const struct orr_node_list open = {.nodes = nodes, .count = list_nodes(search, nodes)};
+    const struct orr_node_list open = list_nodes(search, nodes);
     struct orr_order order;
     struct orr_jobview view;
     struct orr_order_entry *entries = build_order(search, is_victim, &order);
@@ -115,15 +115,13 @@ void orr_victim__report(const struct orr_victim_search *search, const struct orr
                         enum orr_outcome outcome)
 {
     const struct orr_session *session = search->session;
-    const struct orr_victims *recorded = &search->recorded;
     const uint32_t count = orr_victim__count(search, potential);
     if (!orr_is_watched(&session->watcher) || count == 0) {
         return;
     }
     uint32_t *jobs = orr_alloc(count, sizeof *jobs);
     for (uint32_t i = 0; i < count; i++) {
-        jobs[i] = i < recorded->count ? recorded->items[i].job
-                                      : potential->items[i - recorded->count].job;
+        jobs[i] = orr_victim__nth(search, potential, (potential->count + i) % count)->job;
     }
     orr_report_look(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_SCENARIO,
                                                           .action = orr_action_name(search->action),
@@ -145,7 +143,11 @@ bool orr_victim__simulate(struct orr_victim_search *search)
     session->scenarios_of[search->action]++;
     orr_victim__list_waiting(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
-    const bool placed = evict_all(search) && replay(search);
+    bool placed = true; /* v0.17 fails where a node lost a task's record (D4) */
+    for (uint32_t i = 0; i < search->scenario.count && placed; i++) {
+        placed = orr_session_evict(session, search->scenario.items[i].task);
+    }
+    placed = placed && replay(search);
     const bool solved = placed && orr_victim__validate(search);
     /* When all are to be moved, it is no rule that refuses what leaves one of them without a place.
      */

@@ -23,10 +23,13 @@ void orr_victim__list_again_v017(struct orr_victim_search *search)
     }
 }
 
-uint8_t orr_victim__status_v017(const struct orr_victim_search *search, uint32_t at)
+uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t at)
 {
     const struct orr_victim *items = search->scenario.items;
     uint32_t before = 0;
+    if (search->session->v017 == NULL) {
+        return search->session->tasks[items[at].task].live.status;
+    }
     for (uint32_t i = 0; i < at; i++) {
         before += items[i].task == items[at].task;
     }
@@ -73,9 +76,7 @@ void orr_victim__start_capacities_v017(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_capacities *c = &search->capacities;
-    if (c->at_probe == NULL) {
-        c->at_probe = orr_arena_take(&search->memory, session->node_count, sizeof *c->at_probe);
-    }
+    c->at_probe = orr_arena_take(&search->memory, session->node_count, sizeof *c->at_probe);
     for (uint32_t n = 0; n < session->node_count; n++) {
         c->at_probe[n] = free_gpus(session, &session->nodes[n]);
     }
@@ -96,27 +97,21 @@ void orr_victim__measure_again_v017(struct orr_victim_search *search)
     }
 }
 
-static bool is_listed(const struct orr_victims *victims, uint32_t at)
-{
-    uint32_t i = 0;
-    while (victims->items[i].task != victims->items[at].task) {
-        i++;
-    }
-    return i < at;
-}
-
 void orr_victim__list_capacities_v017(const struct orr_victim_search *search, double *capacities)
 {
+    const struct orr_session *session = search->session;
     const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
-    memcpy(capacities, search->capacities.at_probe,
-           search->session->node_count * sizeof *capacities);
+    bool *is_listed = orr_zalloc(session->task_count, sizeof *is_listed); /* D2: some are twice */
+    memcpy(capacities, search->capacities.at_probe, session->node_count * sizeof *capacities);
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
             const struct orr_victim *victim = &lists[l]->items[i];
-            if (victim->node != ORR_NONE && !is_listed(lists[l], i)) {
-                capacities[victim->node] += orr_share_units(
-                    ORR_SHARE_GPU, orr_victim__freed(search->session, victim->task));
+            if (victim->node != ORR_NONE && !is_listed[victim->task]) {
+                capacities[victim->node] +=
+                    orr_share_units(ORR_SHARE_GPU, orr_victim__freed(session, victim->task));
+                is_listed[victim->task] = true;
             }
         }
     }
+    orr_free(is_listed);
 }

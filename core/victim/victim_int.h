@@ -125,11 +125,18 @@ static inline uint32_t orr_victim__count(const struct orr_victim_search *search,
     return potential->count + search->recorded.count;
 }
 
+static inline const struct orr_victim *orr_victim__nth(const struct orr_victim_search *search,
+                                                       const struct orr_victims *potential,
+                                                       uint32_t nth)
+{
+    return nth < potential->count ? &potential->items[nth]
+                                  : &search->recorded.items[nth - potential->count];
+}
+
 static inline uint32_t orr_victim__nth_task(const struct orr_victim_search *search,
                                             const struct orr_victims *potential, uint32_t nth)
 {
-    return nth < potential->count ? potential->items[nth].task
-                                  : search->recorded.items[nth - potential->count].task;
+    return orr_victim__nth(search, potential, nth)->task;
 }
 
 static inline void orr_victim__raise_outcome(struct orr_victim_search *search,
@@ -172,9 +179,9 @@ bool orr_victim__step(struct orr_victim_search *search);
 /* Steps are popped anew from now on. */
 void orr_victim__forget_steps(struct orr_victim_search *search);
 bool orr_victim__passes_filters(struct orr_victim_search *search);
-/* v017.c. D2: the status of a victim of the scenario, which may have it twice; and lists the
- * recorded victims of the jobs that the scenario takes in again. */
-uint8_t orr_victim__status_v017(const struct orr_victim_search *search, uint32_t at);
+/* v017.c. D2: the status of a victim of the scenario, which in v0.17 may have it twice; and lists
+ * the recorded victims of the jobs that the scenario takes in again. */
+uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t at);
 void orr_victim__list_again_v017(struct orr_victim_search *search);
 /* With each probe; and for each state of a multi-node gang, which in v0.17 finds the books as
  * failed scenarios left them (D4). */
@@ -197,7 +204,10 @@ int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t tas
 /* windows.c: the scenarios of one state; true as soon as one is solved. */
 bool orr_victim__try_state(struct orr_victim_search *search);
 
-/* simulate.c: evicts, replays, validates the chosen and recorded victims. On success the statement
+/* simulate.c: by node, the feasible ones and those of a scenario's victims; to be freed. */
+bool *orr_victim__open_nodes(const struct orr_victim_search *search,
+                             const struct orr_victims *potential);
+/* Evicts, replays, validates the chosen and recorded victims. On success the statement
  * holds the result. */
 bool orr_victim__simulate(struct orr_victim_search *search);
 
