@@ -321,6 +321,39 @@ END
         "$dir/many.yaml" >"$dir/tree.yaml"
     agrees "$dir/tree"
 }
+case_not_ready() { # an elastic job at its limit, of whose gang two pods are being moved: searches are refuted then, too
+    cat >"$dir/moved.csv" <<END
+job,submit_s,run_s,pods,gpus_per_pod,queue,kind,min_pods
+fill 1,0,5,1,3,x1,training,1
+fill 2,1,4,1,3,x1,training,1
+fill 3,2,3,1,3,x1,training,1
+elastic,3,90000,4,1,y1,training,3
+gang,100,900,2,4,x1,training,2
+wants,101,900,1,4,z,training,1
+END
+    cat >"$dir/moved.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 3, gpus: 4, gpu_model: P100}}}
+queues:
+  x1: {gpu: [8, 1, unlimited]}
+  y1: {gpu: [3, 1, 3]}
+  z: {gpu: [4, 1, unlimited]}
+workload: [{name: moved, kind: training, trace: moved.csv}]
+policy: {name: kai}
+execution: {grace: 90s}
+horizon: 180s
+END
+    sed 's/x1: {/x: {gpu: [8, 1, unlimited]}\n  &parent: x, /; s/y1: {/y: {gpu: [3, 1, unlimited]}\n  &parent: y, /' \
+        "$dir/moved.yaml" >"$dir/tree.yaml"
+    for file in moved tree; do
+        agrees "$dir/$file"
+        "$orrery" run "$dir/$file.yaml" --trace-cycles=1..9 --no-progress --force -o "$dir/run.db" 2>/dev/null |
+            awk '/"event":"shrink","job":"elastic",.*"pods":2,/ { moved = 1 }
+                /"at_s":101,.*"job":"gang",.*"refuted":[1-9]/ { late = moved }
+                END { exit !late }' || { echo "$file: nothing was refuted while a job was not ready"; exit 1; }
+    done
+}
 two_nodes() { # NAME POOLS: cpu, shares of queues, and what waits above and below them in two trees
     cat >"$dir/$1.yaml" <<END
 apiVersion: orrery/v1alpha1
