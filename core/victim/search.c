@@ -40,28 +40,26 @@ static void release_search(struct orr_victim_search *search)
 
 /* --- a probe --- */
 
-/* Members of a set that hold any pod of the view. */
-static int32_t filled_members(const struct orr_victim_search *search, uint32_t set)
+/* KAI adjustSubGroupsMinAvailable: in a partial job the minimum of a pod set is lowered to the pods
+ * it has there, that of other sets to their members that have any. A pod set without any keeps its
+ * minimum, so that it is not satisfied. */
+static void find_clone_mins(struct orr_victim_search *search, int32_t *mins)
 {
     const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[search->job];
     const uint32_t any = (1u << ORR_TASK_STATUSES) - 1;
-    if (session->sets[set].is_pods) {
-        return (int32_t)orr_jobview_count(session, search->view, set, any);
+    int32_t *filled = orr_arena_alloc(&search->memory, job->set_count, sizeof *filled);
+    for (uint32_t i = job->set_count; i-- > 0;) { /* members are behind the set that has them */
+        const struct orr_sset *set = &session->sets[job->first_set + i];
+        if (set->is_pods) {
+            filled[i] = (int32_t)orr_jobview_count(session, search->view, job->first_set + i, any);
+        }
+        const bool lowered = set->is_pods ? filled[i] > 0 : set->min_stated;
+        mins[i] = lowered && filled[i] < set->min ? filled[i] : set->min;
+        if (filled[i] > 0 && set->parent != ORR_NONE) {
+            filled[set->parent - job->first_set]++;
+        }
     }
-    int32_t filled = 0;
-    for (uint32_t c = session->sets[set].first_child; c != ORR_NONE;
-         c = session->sets[c].next_sibling) {
-        filled += filled_members(search, c) > 0;
-    }
-    return filled;
-}
-
-/* KAI adjustSubGroupsMinAvailable: in a partial job the minimum of a pod set is lowered to the pods
- * it has there. A pod set without any keeps its minimum, so that it is not satisfied. */
-static int32_t clone_min(const struct orr_sset *set, int32_t filled)
-{
-    const bool lowered = set->is_pods ? filled > 0 : set->min_stated;
-    return lowered && filled < set->min ? filled : set->min;
 }
 
 /* A partial job (KAI: partial pending job): its active tasks and its first k pending ones. */
@@ -81,10 +79,7 @@ static void make_view(struct orr_victim_search *search, uint32_t k)
     }
     search->k = k;
     search->view = (struct orr_jobview){.job = search->job, .absent = absent, .mins = mins};
-    for (uint32_t i = 0; i < job->set_count; i++) {
-        const struct orr_sset *set = &session->sets[job->first_set + i];
-        mins[i] = clone_min(set, filled_members(search, job->first_set + i));
-    }
+    find_clone_mins(search, mins);
     search->demand = orr_session_demand(session, &probed, session->min_gpu_memory_mib);
 }
 
