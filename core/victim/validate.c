@@ -211,20 +211,22 @@ static bool all_placed(const struct orr_victim_search *search)
     return placed;
 }
 
-/* Of each pod set with victims, spared ones included, at least its minimum is left. Releasing tasks
- * still count as used here. */
+/* Of each pod set of a protected job with victims, spared ones included, at least its minimum is
+ * left. Releasing tasks still count as used here. */
 static bool keeps_minimum(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    int32_t *victims = orr_zalloc(session->set_count, sizeof *victims); /* so far, by pod set */
+    int32_t *victims = NULL; /* so far, by pod set */
     bool keeps = true;
     for (uint32_t i = 0; i < search->scenario.count && keeps; i++) {
         const uint32_t job = search->scenario.items[i].job;
         const uint32_t set = session->tasks[search->scenario.items[i].task].set;
-        const uint32_t used =
-            orr_jobview_count(session, orr_jobview_whole(job), set, ORR_STATES_ACTIVE_USED);
-        keeps = (int32_t)used - ++victims[set] >= session->sets[set].min ||
-                !orr_victim__is_protected(session, search->action, search->job, job);
+        if (orr_victim__is_protected(session, search->action, search->job, job)) {
+            const uint32_t used =
+                orr_jobview_count(session, orr_jobview_whole(job), set, ORR_STATES_ACTIVE_USED);
+            victims = victims != NULL ? victims : orr_zalloc(session->set_count, sizeof *victims);
+            keeps = (int32_t)used - ++victims[set] >= session->sets[set].min;
+        }
     }
     orr_free(victims);
     return keeps;

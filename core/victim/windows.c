@@ -114,7 +114,8 @@ static bool try_node_local(struct orr_victim_search *search)
     const struct orr_sjob *job = &session->jobs[potential->items[potential->count - 1].job];
     bool solved = false;
     for (uint32_t node = next_node(session, job, 0); !solved && node != ORR_NONE;
-         node = next_node(session, job, session->nodes[node].rank + 1)) {
+         node = job->task_count > 1 ? next_node(session, job, session->nodes[node].rank + 1)
+                                    : ORR_NONE) {
         solved = c->since[node] > 0 && try_nodes(search, c->at[node], c->at[node] + 1, ORR_NONE);
     }
     return solved;
