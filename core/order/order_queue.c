@@ -80,6 +80,14 @@ static struct amounts amounts_of(const struct orr_session *session, const struct
     return of;
 }
 
+/* The queue and the job have and ask none of the resource. */
+static bool is_none(const struct orr_session *session, const struct orr_queue_claim *c,
+                    int64_t held, unsigned kind)
+{
+    return held == 0 && session->v017 == NULL && c->victims == NULL &&
+           (c->job == NULL || (c->job->v[kind] == 0 && c->job->gpus_by_memory == 0));
+}
+
 void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue_claim *c,
                        struct orr_queue_rank *rank)
 {
@@ -90,6 +98,10 @@ void orr_queue_rank_of(const struct orr_session *session, const struct orr_queue
     rank->share_now = rank->share_after = 0;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS && ranked; kind++) {
         const struct orr_share_resource *share = &queue->resource[kind];
+        if (is_none(session, c, held[kind], kind)) {
+            over = over && share->fair_share < 0;
+            continue;
+        }
         const struct amounts of = amounts_of(session, c, held[kind], kind);
         over = over && share->fair_share < of.now;
         if (!(of.now > 0 || of.with > 0 || of.after > 0)) {
