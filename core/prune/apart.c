@@ -121,21 +121,32 @@ static uint64_t find_like(const struct orr_session *session, const struct orr_ap
     return like;
 }
 
-static struct orr_apart_victim *find_victim(struct orr_victim_search *search, uint32_t job)
+static struct orr_apart_victim *make_victim(struct orr_victim_search *search, uint32_t index)
 {
     const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[index];
+    struct orr_apart_victim *victim = orr_arena_alloc(&search->memory, 1, sizeof *victim);
+    victim->job = index;
+    victim->queue = job->queue;
+    victim->active = job->active;
+    victim->all_active = job->active == job->task_count;
+    victim->none_waits = job->pending == 0;
+    victim->constrained = orr_prune__is_constrained(session, job);
+    victim->limited = orr_apart__is_limited(session, index);
+    victim->counted = orr_dry_run__may_count(session, index, victim->constrained);
+    orr_victim__fingerprint_job(&victim->job_fingerprint, session, index);
+    if (is_known(session, index)) {
+        list_due(search, victim, &victim->whole, NULL);
+        victim->like = find_like(session, victim);
+    }
+    return victim;
+}
+
+static inline struct orr_apart_victim *find_victim(struct orr_victim_search *search, uint32_t job)
+{
     struct orr_apart_victim **of_job = &search->refuter.apart->of_job[job];
     if (*of_job == NULL) {
-        *of_job = orr_arena_alloc(&search->memory, 1, sizeof **of_job);
-        (*of_job)->job = job;
-        (*of_job)->constrained = orr_prune__is_constrained(session, &session->jobs[job]);
-        (*of_job)->limited = orr_apart__is_limited(session, job);
-        (*of_job)->counted = orr_dry_run__may_count(session, job, (*of_job)->constrained);
-        orr_victim__fingerprint_job(&(*of_job)->job_fingerprint, session, job);
-        if (is_known(session, job)) {
-            list_due(search, *of_job, &(*of_job)->whole, NULL);
-            (*of_job)->like = find_like(session, *of_job);
-        }
+        *of_job = make_victim(search, job);
     }
     return *of_job;
 }
@@ -149,13 +160,13 @@ uint64_t orr_apart__fingerprint_task(struct orr_victim_search *search, uint32_t 
 /* --- the victims of a scenario --- */
 
 /* False: it is not known what its job would be given. */
-static bool take_task(struct orr_victim_search *search, uint32_t task)
+static bool take_task(struct orr_victim_search *search, const struct orr_victim *of)
 {
-    const struct orr_stask *of = &search->session->tasks[task];
     struct orr_apart *s = search->refuter.apart;
     struct orr_apart_victim *victim = find_victim(search, of->job);
-    if (!orr_status_in(of->live.status, ORR_STATES_ACTIVE_ALLOCATED) || s->is_lost[task] ||
-        victim->whole.due == 0) {
+    if (s->is_lost[of->task] || victim->whole.due == 0 ||
+        !(victim->all_active || orr_status_in(search->session->tasks[of->task].live.status,
+                                              ORR_STATES_ACTIVE_ALLOCATED))) {
         return false;
     }
     if (!s->is_victim[of->job]) {
@@ -164,9 +175,18 @@ static bool take_task(struct orr_victim_search *search, uint32_t task)
         victim->lost = 0;
     }
     victim->lost++;
-    s->is_lost[task] = true;
-    s->taken[s->taken_count++] = task;
+    s->is_lost[of->task] = true;
+    s->taken[s->taken_count++] = of->task;
     return true;
+}
+
+static bool take_tasks(struct orr_victim_search *search, const struct orr_victims *victims)
+{
+    bool known = true;
+    for (uint32_t i = 0; known && i < victims->count; i++) {
+        known = take_task(search, &victims->items[i]);
+    }
+    return known;
 }
 
 /* Now it is known how many tasks it lost. */
@@ -174,12 +194,13 @@ static void finish_victim(struct orr_victim_search *search, struct orr_apart_vic
 {
     struct orr_apart *s = search->refuter.apart;
     victim->loss = &victim->whole;
-    if (victim->lost < search->session->jobs[victim->job].active) {
+    if (victim->lost < victim->active) {
         list_due(search, victim, &victim->part, s->is_lost);
         victim->loss = &victim->part;
     }
-    s->any_constrained = s->any_constrained || victim->constrained;
-    s->any_short = s->any_short || victim->lost > victim->loss->due;
+    s->any_constrained |= victim->constrained;
+    s->any_short |= victim->lost > victim->loss->due;
+    s->all_counted &= victim->counted;
 }
 
 void orr_apart__forget(struct orr_victim_search *search)
@@ -187,11 +208,12 @@ void orr_apart__forget(struct orr_victim_search *search)
     struct orr_apart *s = search->refuter.apart;
     for (uint32_t i = 0; s != NULL && i < s->taken_count; i++) {
         s->is_lost[s->taken[i]] = false;
-        s->is_victim[search->session->tasks[s->taken[i]].job] = false;
+    }
+    for (uint32_t v = 0; s != NULL && v < s->victim_count; v++) {
+        s->is_victim[s->victims[v]->job] = false;
     }
     if (s != NULL) {
         s->victim_count = s->taken_count = 0;
-        s->any_constrained = s->any_short = false;
     }
 }
 
@@ -216,8 +238,10 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     s->taken = orr_arena_take(memory, session->task_count, sizeof *s->taken);
     const size_t most = ELASTIC_STATES * (search->candidate_count + (size_t)1);
     s->line = orr_arena_take(memory, most, sizeof *s->line);
-    s->served = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *s->served);
     s->in_line = orr_arena_alloc(memory, most / 64 + 1, sizeof *s->in_line);
+    s->in_place = orr_arena_take(memory, most, sizeof(struct orr_apart_victim *));
+    s->places = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *s->places);
+    s->served = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *s->served);
     s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
     s->waits_before = orr_arena_take(memory, most, sizeof *s->waits_before);
     s->hypothetical = orr_arena_take(memory, session->queue_count, sizeof *s->hypothetical);
@@ -231,21 +255,22 @@ bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims 
         search->refuter.apart = open_apart(search);
     }
     struct orr_apart *s = search->refuter.apart;
-    const uint32_t count = s == NULL ? 0 : orr_victim__count(search, potential);
-    bool known = count > 0;
-    for (uint32_t i = 0; known && i < count; i++) {
-        known = take_task(search, orr_victim__nth_task(search, potential, i));
+    if (s == NULL || potential->count + search->recorded.count == 0 ||
+        !take_tasks(search, potential) || !take_tasks(search, &search->recorded)) {
+        return false;
     }
-    for (uint32_t v = 0; known && v < s->victim_count; v++) {
+    s->any_constrained = s->any_short = false;
+    s->all_counted = true;
+    for (uint32_t v = 0; v < s->victim_count; v++) {
         finish_victim(search, s->victims[v]);
     }
-    return known;
+    return true;
 }
 
 /* --- in line --- */
 
 /* Once for each number of tasks that the preemptor is tried with. */
-static void line_up(struct orr_victim_search *search, const struct orr_order *order)
+static void line_up_all(struct orr_victim_search *search, const struct orr_order *order)
 {
     const struct orr_refuter *refuter = &search->refuter;
     const struct orr_sjob *jobs = search->session->jobs;
@@ -280,28 +305,26 @@ static void line_up(struct orr_victim_search *search, const struct orr_order *or
 }
 
 /* It is one of the scenario. */
-static void mark(const struct orr_apart *s, uint32_t job, int elastic_state)
+static void mark(const struct orr_apart *s, uint32_t job, int elastic_state,
+                 struct orr_apart_victim *victim)
 {
     const uint32_t place = s->place[job][elastic_state + 1];
     s->in_line[place / 64] |= UINT64_C(1) << (place % 64);
+    s->in_place[place] = victim;
 }
 
-/* As they stand in line; returns how many. */
-static uint32_t list_served(const struct orr_apart *s)
+/* The last one; ends the mark. False: none is left. */
+static bool take_last(const struct orr_apart *s, uint32_t *word, uint32_t *place)
 {
-    uint32_t count = 0;
-    for (uint32_t w = 0; w < s->line_count / 64 + 1; w++) {
-        for (; s->in_line[w] != 0; s->in_line[w] &= s->in_line[w] - 1) {
-            const struct orr_order_entry *entry =
-                &s->line[64 * w + (uint32_t)__builtin_ctzll(s->in_line[w])];
-            s->served[count] = *entry;
-            if (s->is_victim[entry->view.job]) {
-                s->served[count].demand = s->of_job[entry->view.job]->loss->demand;
-            }
-            count++;
+    while (s->in_line[*word] == 0) {
+        if (*word == 0) {
+            return false;
         }
+        --*word;
     }
-    return count;
+    *place = 64 * *word + 63u - (uint32_t)__builtin_clzll(s->in_line[*word]);
+    s->in_line[*word] ^= UINT64_C(1) << (*place % 64);
+    return true;
 }
 
 /* Two scenarios go on the same where those that are left ask the same, in the same order among each
@@ -309,38 +332,35 @@ static uint32_t list_served(const struct orr_apart *s)
  * those ask that wait before them, and by how many are behind them in their queue. How many wait
  * before them does not tell: in a flat world searches with other candidates list others of the same
  * jobs (waiting_fingerprint.c). */
-static void find_keys(const struct orr_victim_search *search, uint32_t count)
+static uint64_t find_key(const struct orr_apart *s, const struct orr_apart_victim *victim,
+                         uint32_t place, uint32_t behind)
 {
-    const struct orr_sjob *jobs = search->session->jobs;
-    const struct orr_apart *s = search->refuter.apart;
-    uint32_t behind = 0;
-    for (uint32_t i = count; i-- > 0;) {
-        const uint32_t job = s->served[i].view.job;
-        const bool last =
-            i + 1 == count || jobs[s->served[i + 1].view.job].queue != jobs[job].queue;
-        behind = last ? 0 : behind + 1;
-        if (s->is_victim[job]) {
-            struct orr_apart_victim *victim = s->of_job[job];
-            const uint64_t turn = s->waits_before[s->place[job][0]] + behind;
-            const bool alike =
-                s->run->counted && victim->like != 0 && victim->loss == &victim->whole;
-            victim->key = alike ? orr_scatter(victim->like + turn) : victim->loss->fingerprint;
-        }
-    }
+    const bool alike = s->run->counted && victim->like != 0 && victim->loss == &victim->whole;
+    return alike ? orr_scatter(victim->like + s->waits_before[place] + behind)
+                 : victim->loss->fingerprint;
 }
 
-struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
-                                           const struct orr_order *order, uint32_t *count)
+void orr_apart__line_up(struct orr_victim_search *search, const struct orr_order *order)
 {
     struct orr_apart *s = search->refuter.apart;
     if (s->line_for != search->k) {
-        line_up(search, order);
+        line_up_all(search, order);
     }
-    mark(s, search->job, s->own_state);
+    mark(s, search->job, s->own_state, NULL);
     for (uint32_t v = 0; v < s->victim_count; v++) {
-        mark(s, s->victims[v]->job, s->victims[v]->loss->elastic_state);
+        mark(s, s->victims[v]->job, s->victims[v]->loss->elastic_state, s->victims[v]);
     }
-    *count = list_served(s);
-    find_keys(search, *count);
-    return s->served;
+    s->place_count = s->victim_count + 1;
+    const uint32_t own_queue = search->session->jobs[search->job].queue;
+    uint32_t word = s->line_count / 64, place, queue = ORR_NONE, behind = 0;
+    for (uint32_t i = s->place_count; take_last(s, &word, &place);) {
+        struct orr_apart_victim *victim = s->in_place[place];
+        const uint32_t of = victim == NULL ? own_queue : victim->queue;
+        behind = of == queue ? behind + 1 : 0;
+        queue = of;
+        s->places[--i] = place;
+        if (victim != NULL) {
+            victim->key = find_key(s, victim, place, behind);
+        }
+    }
 }

@@ -16,18 +16,21 @@ struct orr_apart_loss { /* some of a job's tasks, and what it is given when it i
 };
 
 struct orr_apart_victim { /* a job that was one in some scenario of the search */
-    uint32_t job;
-    bool constrained;
-    bool limited;  /* some queue above it has a limit */
-    bool counted;  /* its tasks may be placed by counts of GPUs */
-    bool back;     /* it was served and has its places again */
-    uint32_t lost; /* tasks */
-    uint64_t job_fingerprint;
+    uint32_t job, queue;
+    uint32_t active;                   /* tasks that it may lose, */
+    uint32_t lost;                     /* and has lost in the scenario */
+    bool all_active;                   /* these are all that it has */
+    bool none_waits;                   /* it has no pending task */
+    bool constrained;                  /* by a topology */
+    bool limited;                      /* some queue above it has a limit */
+    bool counted;                      /* its tasks may be placed by counts of GPUs */
+    bool back;                         /* it was served and has its places again */
+    const struct orr_apart_loss *loss; /* `whole` or `part` */
+    uint64_t key; /* of a scenario: what it is known by in positions, until it was served */
     /* Where GPUs are counted: fingerprint of what it asks, task by task, and of its queue. How it
      * is served hangs on nothing else but its turn; 0: it does. */
     uint64_t like;
-    uint64_t key; /* of a scenario: what it is known by in positions, until it was served */
-    const struct orr_apart_loss *loss; /* one of these: */
+    uint64_t job_fingerprint;
     struct orr_apart_loss whole, part; /* of all its tasks; of some, in the last such scenario */
 };
 
@@ -40,6 +43,7 @@ struct orr_apart {                    /* of a search */
     bool *is_victim;      /* by job */
     bool any_constrained; /* some victim has a constraint of topology */
     bool any_short;       /* some victim is due less than it lost */
+    bool all_counted;     /* the tasks of all victims may be placed by counts of GPUs */
     bool *is_lost;        /* by task */
     uint32_t *taken;      /* lost tasks as they came */
     uint32_t taken_count;
@@ -54,9 +58,13 @@ struct orr_apart {                    /* of a search */
     uint32_t (*place)[ELASTIC_STATES]; /* in there: by job and by 1 + state */
     uint64_t *waits_before;            /* by place: fingerprint of what its queue's jobs of the
                                         * refuter's list before it ask */
-    uint64_t *in_line;                 /* a bit for each place: scratch, all 0 between */
-    struct orr_order_entry *served;    /* those of the scenario */
-    struct orr_dry_run *run;           /* dry_run.c; NULL: not asked for yet */
+    /* Those of the scenario: */
+    uint64_t *in_line;                  /* a bit for each place: scratch, all 0 between */
+    struct orr_apart_victim **in_place; /* by place; NULL: the preemptor */
+    uint32_t *places;                   /* in their order */
+    uint32_t place_count;
+    struct orr_order_entry *served; /* as the order of the dry run has them */
+    struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
 };
 
 /* Some queue above the job has a limit. */
@@ -70,10 +78,9 @@ bool orr_apart__is_simple(const struct orr_session *session, const struct orr_st
 bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims *potential);
 void orr_apart__forget(struct orr_victim_search *search);
 
-/* The entries of the scenario's victims and of the preemptor in the order of building; until the
- * next call. */
-struct orr_order_entry *orr_apart__entries(struct orr_victim_search *search,
-                                           const struct orr_order *order, uint32_t *count);
+/* Finds the places of the scenario's victims and of the preemptor in the order of building, and the
+ * victims' keys. */
+void orr_apart__line_up(struct orr_victim_search *search, const struct orr_order *order);
 /* Of a task: its job with all its tasks, where they are, and which of them it is. */
 uint64_t orr_apart__fingerprint_task(struct orr_victim_search *search, uint32_t task);
 

@@ -49,12 +49,12 @@ bool orr_victim__loses_too_much(const struct orr_victim_search *search,
     return search->refuter.apart->any_short && !may_lose(search, potential, true);
 }
 
-/* The job's queue and those above it would hold so much more (1) or less (-1). */
-static void charge(const struct orr_victim_search *search, uint32_t job,
+/* The queue and those above it would hold so much more (1) or less (-1). */
+static void charge(const struct orr_victim_search *search, uint32_t queue,
                    const struct orr_demand *demand, int64_t sign)
 {
     const struct orr_session *session = search->session;
-    for (uint32_t q = session->jobs[job].queue; q != ORR_NONE; q = session->shares[q].parent) {
+    for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             search->refuter.apart->hypothetical[q][kind] += sign * demand->v[kind];
         }
@@ -97,7 +97,7 @@ static bool place_preemptor(struct serving *serving)
         orr_dry_run__place(search->refuter.apart, search->view,
                            search->refuter.apart->run->constrained, search->tasks.tasks, search->k);
     if (serving->placed) {
-        charge(search, search->job, &search->demand, 1);
+        charge(search, search->session->jobs[search->job].queue, &search->demand, 1);
         orr_dry_run__was_placed(search->refuter.apart->run);
     }
     return serving->placed;
@@ -111,9 +111,9 @@ static void serve_victim(const struct orr_victim_search *search, struct orr_apar
                    orr_dry_run__place(s, orr_jobview_whole(victim->job), victim->constrained,
                                       loss->due_tasks, loss->due);
     if (victim->back) {
-        charge(search, victim->job, &loss->demand, 1);
+        charge(search, victim->queue, &loss->demand, 1);
     }
-    orr_dry_run__was_served(search->session, s, victim);
+    orr_dry_run__was_served(&search->session->rules, s->run, victim);
 }
 
 /* How it ends from here, if that is known; SOLVED: it is not. */
@@ -158,22 +158,33 @@ static enum orr_outcome serve(struct serving *serving)
                                                                    : ORR_OUTCOME_SOLVED;
 }
 
+/* Lists them as the order has them; their queues no longer hold what they lost. */
+static void list_served(const struct orr_victim_search *search)
+{
+    struct orr_apart *s = search->refuter.apart;
+    for (uint32_t i = 0; i < s->place_count; i++) {
+        struct orr_apart_victim *victim = s->in_place[s->places[i]];
+        s->served[i] = s->line[s->places[i]];
+        if (victim != NULL) {
+            s->served[i].demand = victim->loss->demand;
+            charge(search, victim->queue, &victim->loss->lost_demand, -1);
+            victim->back = false;
+        }
+    }
+}
+
 /* The order in which all are served, from its beginning. */
-static void start_order(struct serving *serving, const struct orr_order_entry *served,
-                        uint32_t count)
+static void start_order(struct serving *serving)
 {
     struct orr_victim_search *search = serving->search;
     struct orr_apart *s = search->refuter.apart;
     struct orr_order *order = serving->order;
     orr_order_restart(order);
     memcpy(s->hypothetical, search->held, search->session->queue_count * sizeof *s->hypothetical);
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        charge(search, s->victims[v]->job, &s->victims[v]->loss->lost_demand, -1);
-        s->victims[v]->back = false;
-    }
+    list_served(search);
     order->hypothetical = (const int64_t(*)[ORR_SHARE_KINDS])s->hypothetical;
     orr_order_build_over(order, search->refuter.waiting, search->refuter.waiting_count,
-                         s->is_victim, served, count);
+                         s->is_victim, s->served, s->place_count);
 }
 
 /* On open nodes. */
@@ -181,15 +192,14 @@ static enum orr_outcome serve_all(struct serving *serving)
 {
     struct orr_victim_search *search = serving->search;
     struct orr_apart *s = search->refuter.apart;
-    uint32_t count;
-    const struct orr_order_entry *served = orr_apart__entries(search, serving->order, &count);
+    orr_apart__line_up(search, serving->order);
     const bool noted = orr_dry_run__has_content(s);
     const enum orr_outcome known =
         noted ? orr_dry_run__known_beginning(search) : ORR_OUTCOME_SOLVED;
     if (known != ORR_OUTCOME_SOLVED) {
         return known;
     }
-    start_order(serving, served, count);
+    start_order(serving);
     serving->noted = noted && orr_order_start_fingerprint(serving->order);
     const enum orr_outcome outcome = serve(serving);
     if (serving->noted && outcome != ORR_OUTCOME_SOLVED && !serving->order->unclear) {

@@ -35,7 +35,7 @@ struct orr_dry_run {
 
 /* A probe begins; somebody was served, or the preemptor placed. */
 void orr_dry_run__start_probe(struct orr_victim_search *search);
-void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
+void orr_dry_run__was_served(const struct orr_session_rules *rules, struct orr_dry_run *run,
                              const struct orr_apart_victim *victim);
 void orr_dry_run__was_placed(struct orr_dry_run *run);
 /* How it ends from here, with the order of this fingerprint, or from the beginning, which is asked

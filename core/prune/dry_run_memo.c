@@ -51,16 +51,15 @@ void orr_dry_run__start_probe(struct orr_victim_search *search)
 }
 
 /* A victim that came back with all it lost is as if it never was one. */
-void orr_dry_run__was_served(const struct orr_session *session, const struct orr_apart *s,
+void orr_dry_run__was_served(const struct orr_session_rules *rules, struct orr_dry_run *run,
                              const struct orr_apart_victim *victim)
 {
     const uint64_t lost = victim->loss->fingerprint;
     const bool as_before = victim->back && victim->loss->due == victim->lost &&
-                           session->jobs[victim->job].pending == 0 &&
-                           session->rules.allow_consolidating_reclaim;
-    s->run->left -= victim->key;
-    s->run->left += as_before ? 0 : orr_scatter(lost + (victim->back ? 1 : 2));
-    s->run->all_back_from = as_before ? s->run->all_back_from : s->run->position_count;
+                           victim->none_waits && rules->allow_consolidating_reclaim;
+    run->left -= victim->key;
+    run->left += as_before ? 0 : orr_scatter(lost + (victim->back ? 1 : 2));
+    run->all_back_from = as_before ? run->all_back_from : run->position_count;
 }
 
 void orr_dry_run__was_placed(struct orr_dry_run *run)

@@ -181,16 +181,6 @@ static bool open_sketch(const struct orr_victim_search *search)
     return known;
 }
 
-static bool are_counted(const struct orr_apart *s)
-{
-    const struct orr_dry_run *run = s->run;
-    bool counted = run->counts != NULL && (run->by_sketch || !s->any_constrained);
-    for (uint32_t v = 0; counted && v < s->victim_count; v++) {
-        counted = s->victims[v]->counted;
-    }
-    return counted;
-}
-
 static void open_counts(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
@@ -220,7 +210,7 @@ bool orr_dry_run__open(const struct orr_victim_search *search)
 {
     const struct orr_apart *s = search->refuter.apart;
     struct orr_dry_run *run = s->run;
-    run->counted = are_counted(s);
+    run->counted = run->counts != NULL && s->all_counted && (run->by_sketch || !s->any_constrained);
     if (run->counted) {
         open_counts(search);
         if (run->constrained || s->any_constrained) {
