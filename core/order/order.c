@@ -566,19 +566,15 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
 }
 
 /* Between two pops the first child of an inner queue is the one that was popped from last, even if
- * another one is better now. The inner queue is ranked by that child. */
+ * another one is better now. The inner queue is ranked by that child. Where it is the best one, the
+ * rest of the fingerprint tells which it is. */
 static void note_top(struct orr_order *order, uint32_t index)
 {
     struct orr_order_node *node = &order->nodes[index];
     order->tops -= node->top;
-    node->top = 0;
-    for (uint32_t c = 1; c < 3 && c < node->child_count && node->top == 0; c++) {
-        if (order->nodes[node->children[0]].needs_reorder &&
-            node_less(order, node->children[c], node->children[0])) {
-            node->top = orr_scatter((uint64_t)(node->queue + 1) << 32 |
-                                    order->nodes[node->children[0]].queue);
-        }
-    }
+    node->top = node->child_count == 0 ? 0
+                                       : orr_scatter((uint64_t)(node->queue + 1) << 32 |
+                                                     order->nodes[node->children[0]].queue);
     order->tops += node->top;
 }
 
@@ -609,10 +605,7 @@ bool orr_order_start_fingerprint(struct orr_order *order)
     }
     for (uint32_t n = 0; n < order->node_count; n++) {
         const struct orr_order_node *node = &order->nodes[n];
-        if (!is_above_inner(order, node)) {
-            continue;
-        }
-        for (uint32_t c = 3; c < node->child_count; c++) {
+        for (uint32_t c = 3; c < node->child_count && is_above_inner(order, node); c++) {
             if (node_less(order, node->children[c], node->children[(c - 1) / 2])) {
                 return false;
             }

@@ -40,7 +40,7 @@ struct orr_order {
     /* By queue: what it would hold; NULL: what it holds. Between two pops it changes only for the
      * queue of the job popped last and for those above it, which are ranked again anyway. */
     const int64_t (*hypothetical)[ORR_SHARE_KINDS];
-    uint64_t tops; /* fingerprint of inner queues' first children that are not their best ones */
+    uint64_t tops; /* fingerprint of inner queues' first children */
     bool unclear;  /* two queues with equal numbers were compared of which neither owns less */
     /* over a backlog: */
     bool preemptible_only; /* other lanes are not part of it */
