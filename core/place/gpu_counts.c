@@ -85,13 +85,14 @@ static bool is_pipelined_on(const struct orr_session *session, uint32_t task, ui
 /* Evicting gives back what a pipelined task had not got: idle GPUs pay. */
 void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task)
 {
-    const uint32_t node = counts->session->tasks[task].live.node;
+    const struct orr_place *live = &counts->session->tasks[task].live;
+    struct orr_gpu_node *at = &counts->nodes[live->node];
     const int32_t gpus = orr_task_gpus(counts->session, task);
-    orr_gpu_counts_open(counts, node);
-    counts->nodes[node].room += gpus;
-    if (is_pipelined_on(counts->session, task, node)) {
-        counts->nodes[node].idle -= gpus;
+    if (!at->is_open) {
+        orr_gpu_counts_open(counts, live->node);
     }
+    at->room += gpus;
+    at->idle -= live->status == ORR_TASK_PIPELINED ? gpus : 0;
 }
 
 void orr_gpu_counts_start(struct orr_gpu_counts *counts, bool by_node)

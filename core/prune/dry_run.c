@@ -94,7 +94,7 @@ static bool place_preemptor(struct serving *serving)
         !orr_job_over_quota(search->session, search->job, &search->demand) &&
         !(search->refuter.apart->run->limited &&
           passes_limit(search, search->job, &search->demand)) &&
-        orr_dry_run__place(search->refuter.apart, search->view,
+        orr_dry_run__place(search->refuter.apart, &search->view,
                            search->refuter.apart->run->constrained, search->tasks.tasks, search->k);
     if (serving->placed) {
         charge(search, search->session->jobs[search->job].queue, &search->demand, 1);
@@ -107,9 +107,9 @@ static void serve_victim(const struct orr_victim_search *search, struct orr_apar
 {
     const struct orr_apart *s = search->refuter.apart;
     const struct orr_apart_loss *loss = victim->loss;
+    const struct orr_jobview view = orr_jobview_whole(victim->job);
     victim->back = !(victim->limited && passes_limit(search, victim->job, &loss->demand)) &&
-                   orr_dry_run__place(s, orr_jobview_whole(victim->job), victim->constrained,
-                                      loss->due_tasks, loss->due);
+                   orr_dry_run__place(s, &view, victim->constrained, loss->due_tasks, loss->due);
     if (victim->back) {
         charge(search, victim->queue, &loss->demand, 1);
     }
@@ -158,19 +158,30 @@ static enum orr_outcome serve(struct serving *serving)
                                                                    : ORR_OUTCOME_SOLVED;
 }
 
-/* Lists them as the order has them; their queues no longer hold what they lost. */
+/* Lists them as the order has them, queue by queue; these no longer hold what was lost. */
 static void list_served(const struct orr_victim_search *search)
 {
     struct orr_apart *s = search->refuter.apart;
+    struct orr_demand lost = {0};
+    uint32_t queue = ORR_NONE;
     for (uint32_t i = 0; i < s->place_count; i++) {
         struct orr_apart_victim *victim = s->in_place[s->places[i]];
         s->served[i] = s->line[s->places[i]];
-        if (victim != NULL) {
-            s->served[i].demand = victim->loss->demand;
-            charge(search, victim->queue, &victim->loss->lost_demand, -1);
-            victim->back = false;
+        if (victim == NULL) {
+            continue;
         }
+        if (victim->queue != queue) {
+            charge(search, queue, &lost, -1);
+            lost = (struct orr_demand){0};
+            queue = victim->queue;
+        }
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            lost.v[kind] += victim->loss->lost_demand.v[kind];
+        }
+        s->served[i].demand = victim->loss->demand;
+        victim->back = false;
     }
+    charge(search, queue, &lost, -1);
 }
 
 /* The order in which all are served, from its beginning. */

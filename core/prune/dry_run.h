@@ -65,7 +65,7 @@ void orr_dry_run__close(struct orr_dry_run *run);
 bool orr_dry_run__has_content(const struct orr_apart *s);
 uint64_t orr_dry_run__content(const struct orr_session *session, const struct orr_apart *s);
 /* Places all of the job's tasks or none. */
-bool orr_dry_run__place(const struct orr_apart *s, struct orr_jobview view, bool constrained,
+bool orr_dry_run__place(const struct orr_apart *s, const struct orr_jobview *view, bool constrained,
                         uint32_t *tasks, uint32_t count);
 
 #endif

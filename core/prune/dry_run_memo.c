@@ -71,10 +71,10 @@ static enum orr_outcome look_up(const struct orr_victim_search *search, uint64_t
                                 uint64_t order)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
-    uint64_t position = run->base;
-    orr_fingerprint_word(&position, left);
-    orr_fingerprint_word(&position, order);
-    orr_fingerprint_word(&position, orr_dry_run__content(search->session, search->refuter.apart));
+    const uint64_t content = orr_dry_run__content(search->session, search->refuter.apart);
+    /* All are sums of hashes; with odd factors of their own none can take another one's place. */
+    const uint64_t position = orr_scatter(run->base + left + order * UINT64_C(0x9e3779b97f4a7c15) +
+                                          content * UINT64_C(0xd6e8feb86659fd93));
     const unsigned answer = orr_answers_find(&search->session->victim_index->dry_runs, position);
     run->positions[run->position_count++] = position;
     return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;

@@ -255,14 +255,14 @@ uint64_t orr_dry_run__content(const struct orr_session *session, const struct or
 
 /* --- placing --- */
 
-bool orr_dry_run__place(const struct orr_apart *s, struct orr_jobview view, bool constrained,
+bool orr_dry_run__place(const struct orr_apart *s, const struct orr_jobview *view, bool constrained,
                         uint32_t *tasks, uint32_t count)
 {
     const struct orr_dry_run *run = s->run;
     return run->counted && !constrained
                ? orr_gpu_counts_place(run->counts, tasks, count)
                : orr_sketch_job(
-                     run->sketch, view, (struct orr_task_list){.tasks = tasks, .count = count},
+                     run->sketch, *view, (struct orr_task_list){.tasks = tasks, .count = count},
                      s->is_lost,
                      (struct orr_node_list){.nodes = run->nodes, .count = run->open_count});
 }
