@@ -313,20 +313,6 @@ static void mark(const struct orr_apart *s, uint32_t job, int elastic_state,
     s->in_place[place] = victim;
 }
 
-/* The last one; ends the mark. False: none is left. */
-static bool take_last(const struct orr_apart *s, uint32_t *word, uint32_t *place)
-{
-    while (s->in_line[*word] == 0) {
-        if (*word == 0) {
-            return false;
-        }
-        --*word;
-    }
-    *place = 64 * *word + 63u - (uint32_t)__builtin_clzll(s->in_line[*word]);
-    s->in_line[*word] ^= UINT64_C(1) << (*place % 64);
-    return true;
-}
-
 /* Two scenarios go on the same where those that are left ask the same, in the same order among each
  * other and those that wait: where GPUs are counted, gangs are known by what they ask, by what
  * those ask that wait before them, and by how many are behind them in their queue. How many wait
@@ -346,21 +332,26 @@ void orr_apart__line_up(struct orr_victim_search *search, const struct orr_order
     if (s->line_for != search->k) {
         line_up_all(search, order);
     }
+    const uint32_t own_queue = search->session->jobs[search->job].queue;
     mark(s, search->job, s->own_state, NULL);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         mark(s, s->victims[v]->job, s->victims[v]->loss->elastic_state, s->victims[v]);
     }
     s->place_count = s->victim_count + 1;
-    const uint32_t own_queue = search->session->jobs[search->job].queue;
-    uint32_t word = s->line_count / 64, place, queue = ORR_NONE, behind = 0;
-    for (uint32_t i = s->place_count; take_last(s, &word, &place);) {
-        struct orr_apart_victim *victim = s->in_place[place];
-        const uint32_t of = victim == NULL ? own_queue : victim->queue;
-        behind = of == queue ? behind + 1 : 0;
-        queue = of;
-        s->places[--i] = place;
-        if (victim != NULL) {
-            victim->key = find_key(s, victim, place, behind);
+    uint32_t queue = ORR_NONE, behind = 0, at = s->place_count;
+    for (uint32_t w = s->line_count / 64 + 1; w-- > 0; s->in_line[w] = 0) {
+        for (uint64_t bits = s->in_line[w]; bits != 0;) { /* the last one first */
+            const uint32_t bit = 63u - (uint32_t)__builtin_clzll(bits);
+            const uint32_t place = 64 * w + bit;
+            struct orr_apart_victim *victim = s->in_place[place];
+            const uint32_t of = victim == NULL ? own_queue : victim->queue;
+            bits ^= UINT64_C(1) << bit;
+            behind = of == queue ? behind + 1 : 0;
+            queue = of;
+            s->places[--at] = place;
+            if (victim != NULL) {
+                victim->key = find_key(s, victim, place, behind);
+            }
         }
     }
 }
