@@ -199,6 +199,9 @@ void orr_victim__open_flat(struct orr_victim_search *search);
 void orr_flat__start_probe(struct orr_victim_search *search);
 /* served_first.c: how the search ends, whoever is a victim; SOLVED: it may succeed. */
 enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search);
+/* served_first.c, before the first probe: so does every scenario of the victims of a single node,
+ * and of the gangs that have a task there. */
+bool orr_flat__single_nodes_fail(struct orr_victim_search *search);
 /* aggregate.c: the scenario of the potential victims on the bearing nodes [from, to). False: it
  * would not be solved. Quicker than to list its victims. `nth`: of the windows of a state, counted
  * from 0, if they grow as those of multi-node gangs do; else ORR_NONE. */

@@ -2,8 +2,8 @@
 /* refute.h - the only door from the literal search (victim/) to what is known without searching.
  *
  * Each question is whether something can be left out because it cannot succeed, from the widest to
- * the narrowest: the search, a window of nodes, a scenario. True: it is left
- * out, and how far it would have got is noted in `search->outcome`. Without this room every answer
+ * the narrowest: the search, what a generator tries, a window of nodes, a scenario. True: it is
+ * left out, and how far it would have got is noted in `search->outcome`. Without this room every answer
  * is false and the search decides the same.
  */
 #ifndef ORR_PRUNE_REFUTE_H
@@ -16,6 +16,7 @@ struct orr_victims;
 
 enum orr_refute_level { /* what was refuted and is tried all the same while pruners are verified */
                         ORR_REFUTE_SEARCH,
+                        ORR_REFUTE_GENERATOR,
                         ORR_REFUTE_WINDOW,
                         ORR_REFUTE_SCENARIO,
                         ORR_REFUTE_LEVELS
@@ -55,6 +56,8 @@ bool orr_refute__search(struct orr_victim_search *search);
 bool orr_refute__first_task(struct orr_victim_search *search);
 /* Of a preemptor of several tasks, of which the generator has found a place for one. */
 bool orr_refute__gang(struct orr_victim_search *search);
+/* A generator begins: not one of the tasks can be had with the scenarios it makes. */
+bool orr_refute__generator(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */
 void orr_refute__start_probe(struct orr_victim_search *search);
 /* Of a state of several nodes: windows of fewer nodes failed as they are in an earlier state. */

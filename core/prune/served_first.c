@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "served-first" in flat worlds: what refutes whole searches.
+/* Pruner "served-first" in flat worlds: what refutes whole searches, or a generator's part.
  *
  *   any      without all possible victims no node would have room for a task
  *   reclaim  whoever is a victim is served before the preemptor, and leaves it nothing
+ *   reclaim, NodeLocalGreedy  the same of each node with the gangs that have a task there: also
+ *            where nothing is free anywhere and no gang is there, as all find room on the node
+ *            again, in whatever order
  */
 #include "flat_int.h"
 
@@ -149,21 +152,29 @@ void orr_flat__compare_leaves(struct orr_victim_search *search)
     f->compared_for = search->k;
 }
 
-/* Reclaim: whoever is a victim is served before the preemptor, and comes back. */
-static bool nobody_can_lose(struct orr_victim_search *search)
+/* Reclaim: whoever is a victim is served before the preemptor. */
+static bool all_go_first(struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
-    struct orr_sizes sizes = {0};
     bool first = true;
     orr_flat__compare_leaves(search);
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        first = first && f->leaves[r + 1].served_first;
+    }
+    return first;
+}
+
+/* Whoever is a victim comes back. */
+static bool nobody_can_lose(const struct orr_flat *f)
+{
+    struct orr_sizes sizes = {0};
     for (uint32_t r = 0; r < f->row_count; r++) {
         const struct orr_sizes *own = &f->rows[r]->sizes;
         sizes.set |= own->set;
         sizes.gangs = sizes.gangs || own->gangs;
         sizes.unlike = sizes.unlike || own->unlike;
-        first = first && f->leaves[r + 1].served_first;
     }
-    return first && orr_flat__leave_nothing(f, &sizes);
+    return orr_flat__leave_nothing(f, &sizes);
 }
 
 enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search)
@@ -171,6 +182,33 @@ enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search)
     if (!accumulate_enough(search)) {
         return ORR_OUTCOME_FILTERED;
     }
-    return search->action == ORR_ACTION_RECLAIM && nobody_can_lose(search) ? ORR_OUTCOME_NOT_PLACED
-                                                                           : ORR_OUTCOME_SOLVED;
+    return search->action == ORR_ACTION_RECLAIM && all_go_first(search) &&
+                   nobody_can_lose(search->refuter.flat)
+               ? ORR_OUTCOME_NOT_PLACED
+               : ORR_OUTCOME_SOLVED;
+}
+
+bool orr_flat__single_nodes_fail(struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    const struct orr_flat *f = search->refuter.flat;
+    const bool full = f->index->whole_in_all == 0 && f->index->most_idle == 0;
+    if (search->action != ORR_ACTION_RECLAIM || !all_go_first(search)) {
+        return false;
+    }
+    struct orr_sizes *on_node = orr_arena_alloc(f->arena, session->node_count, sizeof *on_node);
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        for (uint32_t s = 0; s < f->rows[r]->count; s++) {
+            const struct orr_contender *contender = &f->rows[r]->contenders[s];
+            for (uint32_t t = 0; t < contender->tasks; t++) {
+                orr_flat__count_size(&on_node[orr_flat__node(session, contender, t)], contender);
+            }
+        }
+    }
+    bool fail = true;
+    for (uint32_t n = 0; n < session->node_count && fail; n++) {
+        const struct orr_sizes *sizes = &on_node[n];
+        fail = sizes->set == 0 || (full && !sizes->gangs) || orr_flat__leave_nothing(f, sizes);
+    }
+    return fail;
 }

@@ -231,7 +231,8 @@ static enum orr_search_result run_generators(struct orr_victim_search *search)
         search->tried_by_generator = 0;
         search->generator_budget_spent = false;
         forget_recorded(search);
-        if (largest_prefix(search, checkpoint) == 0 || !probe(search, search->tasks.count)) {
+        if (orr_refute__generator(search) || largest_prefix(search, checkpoint) == 0 ||
+            !probe(search, search->tasks.count)) {
             continue;
         }
         /* KAI requires each pod set to be satisfied here, though the minimum of sets may need
