@@ -63,9 +63,16 @@ struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
         orr_arena_take(f->arena, f->contender_count, sizeof *aggregate->stretches);
     aggregate->services = orr_arena_alloc(f->arena, f->leaf_count, sizeof *aggregate->services);
     aggregate->active = orr_arena_take(f->arena, f->leaf_count, sizeof *aggregate->active);
+    aggregate->positions =
+        orr_arena_take(f->arena, f->contender_count + (size_t)1, sizeof *aggregate->positions);
+    const uint64_t probe = search->refuter.probe << 32;
+    for (uint32_t t = 0; t < f->leaf_count; t++) {
+        aggregate->services[t].key = orr_scatter(probe - 1 - t);
+    }
     for (uint32_t p = 0; p < f->contender_count; p++) {
         if (p == 0 || !same_run(f, p)) {
-            aggregate->runs[aggregate->run_count++] = make_run(f, p);
+            aggregate->runs[aggregate->run_count] = make_run(f, p);
+            aggregate->runs[aggregate->run_count++].key = orr_scatter(probe + p);
         }
         f->contenders[p].run = aggregate->run_count - 1;
         struct service *service = &aggregate->services[f->contenders[p].leaf];
@@ -101,12 +108,12 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
 #define PRINT_OF_ASKED UINT64_C(0xa24baed4963ee407)
 #define PRINT_OF_SIZE  UINT64_C(0xda942042e4dd58b5)
 
-static uint64_t fingerprint_rooms(const struct orr_room_histogram *rooms)
+uint64_t orr_aggregate__fingerprint_rooms(const struct orr_room_histogram *rooms)
 {
     uint64_t fingerprint = 0;
     for (uint32_t bits = rooms->some; bits != 0; bits &= bits - 1) {
         const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
-        fingerprint += orr_scatter((uint64_t)gpus << 32 | rooms->count[gpus]);
+        fingerprint = fingerprint * PRINT_OF_SIZE + ((uint64_t)gpus << 32 | rooms->count[gpus]);
     }
     return fingerprint;
 }
@@ -118,6 +125,7 @@ static void open_service(struct orr_aggregate *aggregate, uint32_t leaf,
     service->at = stretch;
     service->left = 0;
     service->held = service->gone;
+    service->asked = 0;
     aggregate->active[aggregate->active_count++] = service;
 }
 
@@ -129,7 +137,7 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
     struct orr_aggregate *aggregate = f->aggregate;
     const uint32_t left_out = taken->window->late == 0 ? f->own->run : ORR_NONE;
     struct stretch *stretch = aggregate->stretches;
-    uint64_t fingerprint = fingerprint_rooms(taken->rooms);
+    uint64_t fingerprint = orr_aggregate__fingerprint_rooms(taken->rooms);
     orr_fingerprint_word(&fingerprint, f->own->gpus);
     uint32_t waiting = 0;
     aggregate->active_count = 0;

@@ -14,6 +14,7 @@ struct run {
     uint32_t gpus;    /* of each contender; of the preemptor 1, see `own` */
     uint32_t waiting; /* the most GPUs that a job asks which waits just before its first */
     bool light;       /* see aggregate_serve.c */
+    uint64_t key;     /* of the search's */
 };
 
 struct stretch { /* contenders of a run that a scenario takes */
@@ -38,11 +39,13 @@ struct service { /* a leaf */
     bool in_parts;              /* one of them asks a part of a GPU */
     struct standing *standings; /* by the GPUs that contenders hold */
     uint64_t fingerprint;       /* of all of this */
+    uint64_t key;               /* of the search's */
     /* of a scenario */
     const struct stretch *at, *end; /* whose contenders are next */
     uint32_t left;                  /* so many of that run */
     uint32_t held;                  /* GPUs, by contenders */
-    const struct standing *with;    /* what the next one asks, or who waits before it */
+    uint32_t asked;                 /* by the next one, or who waits before it: */
+    const struct standing *with;    /* with that */
 };
 
 struct orr_aggregate {
@@ -54,6 +57,7 @@ struct orr_aggregate {
     struct service *services;  /* by leaf */
     struct service **active;   /* leaves with contenders */
     uint32_t active_count;
+    uint64_t *positions;    /* of a scenario: where serving was */
     struct standing own[2]; /* of the preemptor's queue: now, and with it: as if it asked one GPU */
     bool opened, tells;     /* it was asked whether GPUs alone tell how leaves stand; they do */
 };
@@ -80,6 +84,7 @@ enum answer {
     LEAVES_NONE, /* the preemptor finds no place */
     LEAVES_SOME  /* there is room at its turn, or somebody lost his place before */
 };
+uint64_t orr_aggregate__fingerprint_rooms(const struct orr_room_histogram *rooms);
 /* aggregate_serve.c: serves victims until it is known that nobody can lose his place before the
  * preemptor's turn, who finds none then. */
 enum answer orr_aggregate__serve(const struct orr_victim_search *search,

@@ -3,6 +3,12 @@
  * most of them the turn does not matter: tasks of one GPU find a place whenever they are served, as
  * long as all others did, and tasks that fill a node are alone in wanting an untouched one. These
  * light contenders are only counted, and placed before the next heavy one.
+ *
+ * A serving ends as soon as it comes to where an earlier one of the search was: the same contenders
+ * are left, the next ones of all leaves ask the same, or who waits before them, and as many nodes
+ * have as much room. All else that it looks at is the search's. A window mostly has one victim more
+ * than in the state before, which is one of the first that are served, and comes back to a node
+ * with as much room as it left.
  */
 #include "aggregate_int.h"
 
@@ -13,6 +19,8 @@ struct serving { /* a scenario */
     uint32_t late;         /* contenders that may be served after the preemptor */
     struct service **line; /* leaves with contenders left, the best one last */
     uint32_t count;
+    uint64_t left; /* fingerprint of the contenders that are left and what leaves ask */
+    uint32_t position_count;
 };
 
 /* --- whose turn it is --- */
@@ -45,8 +53,10 @@ static void put_in_line(struct serving *serving, struct service *leaf)
 }
 
 /* The leaf's next contender asks so many GPUs, or one that waits before it does. */
-static void ask(const struct serving *serving, struct service *leaf, uint32_t gpus)
+static void ask(struct serving *serving, struct service *leaf, uint32_t gpus)
 {
+    serving->left += leaf->key * gpus - leaf->key * leaf->asked;
+    leaf->asked = gpus;
     leaf->with = orr_aggregate__standing(serving->search->session, leaf, leaf->held + gpus);
 }
 
@@ -56,6 +66,7 @@ static uint32_t pass(struct serving *serving, struct service *leaf, bool some,
                      const struct service *next)
 {
     const uint32_t gpus = leaf->at->run->gpus;
+    const uint64_t key = leaf->at->run->key;
     uint32_t count = 0;
     do {
         leaf->held += gpus;
@@ -63,10 +74,13 @@ static uint32_t pass(struct serving *serving, struct service *leaf, bool some,
         ask(serving, leaf, gpus);
     } while (some && count < leaf->left && (next == NULL || is_before(serving, leaf, next)));
     serving->late -= leaf->goes_first ? 0 : count;
+    serving->left -= key * count;
     leaf->left -= count;
     if (leaf->left == 0 && ++leaf->at < leaf->end) {
         leaf->left = leaf->at->count;
         ask(serving, leaf, leaf->at->most);
+    } else if (leaf->left == 0) {
+        serving->left -= leaf->key * leaf->asked;
     }
     return count;
 }
@@ -111,27 +125,72 @@ static enum answer place_heavy(struct serving *serving, const struct run *run)
     return NOT_KNOWN;
 }
 
+/* --- where it was --- */
+
+static uint64_t come_to(struct serving *serving)
+{
+    const uint64_t position =
+        orr_scatter(serving->left + orr_aggregate__fingerprint_rooms(&serving->rooms));
+    const struct orr_aggregate *aggregate = serving->search->refuter.flat->aggregate;
+    aggregate->positions[serving->position_count++] = position;
+    return position;
+}
+
+static void note(const struct serving *serving, enum answer answer)
+{
+    struct orr_answers *known = &serving->search->session->victim_index->positions;
+    for (uint32_t i = 0; i < serving->position_count; i++) {
+        orr_answers_note(known, serving->search->refuter.flat->aggregate->positions[i], answer);
+    }
+}
+
 /* --- serving --- */
+
+/* How it ends from here, where no light contenders are counted. */
+static enum answer find_end(struct serving *serving)
+{
+    const struct orr_answers *known = &serving->search->session->victim_index->positions;
+    const enum answer answer = (enum answer)orr_answers_find(known, come_to(serving));
+    const bool none = answer == NOT_KNOWN && serving->late == 0 &&
+                      orr_histogram__hold_all(&serving->rooms, &serving->tasks);
+    return none ? LEAVES_NONE : answer;
+}
 
 /* Serves the leaf until another one is before it. */
 static enum answer serve_leaf(struct serving *serving, struct service *leaf)
 {
     const struct service *next = serving->count > 0 ? serving->line[serving->count - 1] : NULL;
+    enum answer answer = NOT_KNOWN;
     do {
         const struct run *run = leaf->at->run;
-        const enum answer answer = run->light ? NOT_KNOWN : place_heavy(serving, run);
+        answer = run->light ? NOT_KNOWN : place_heavy(serving, run);
         if (answer != NOT_KNOWN) {
             return answer;
         }
         const uint32_t count = pass(serving, leaf, run->light, next);
         if (run->light) {
             serving->light[run->gpus > run->tasks] += count * run->tasks;
-        } else if (serving->late == 0 &&
-                   orr_histogram__hold_all(&serving->rooms, &serving->tasks)) {
-            return LEAVES_NONE;
+        } else {
+            answer = find_end(serving);
         }
-    } while (leaf->at < leaf->end && (next == NULL || is_before(serving, leaf, next)));
-    return NOT_KNOWN;
+    } while (answer == NOT_KNOWN && leaf->at < leaf->end &&
+             (next == NULL || is_before(serving, leaf, next)));
+    return answer;
+}
+
+static enum answer serve(struct serving *serving)
+{
+    while (serving->count > 0) {
+        struct service *leaf = serving->line[--serving->count];
+        const enum answer answer = serve_leaf(serving, leaf);
+        if (answer != NOT_KNOWN) {
+            return answer;
+        }
+        if (leaf->at < leaf->end) {
+            put_in_line(serving, leaf);
+        }
+    }
+    return place_light(serving) ? LEAVES_NONE : LEAVES_SOME;
 }
 
 enum answer orr_aggregate__serve(const struct orr_victim_search *search,
@@ -144,18 +203,15 @@ enum answer orr_aggregate__serve(const struct orr_victim_search *search,
                               .late = taken->window->late,
                               .line = aggregate->active};
     for (uint32_t i = 0; i < aggregate->active_count; i++) {
-        ask(&serving, aggregate->active[i], aggregate->active[i]->at->most);
-        put_in_line(&serving, aggregate->active[i]);
-    }
-    while (serving.count > 0) {
-        struct service *leaf = serving.line[--serving.count];
-        const enum answer answer = serve_leaf(&serving, leaf);
-        if (answer != NOT_KNOWN) {
-            return answer;
+        struct service *leaf = aggregate->active[i];
+        for (const struct stretch *s = leaf->at; s < leaf->end; s++) {
+            serving.left += s->run->key * s->count;
         }
-        if (leaf->at < leaf->end) {
-            put_in_line(&serving, leaf);
-        }
+        ask(&serving, leaf, leaf->at->most);
+        put_in_line(&serving, leaf);
     }
-    return place_light(&serving) ? LEAVES_NONE : LEAVES_SOME;
+    (void)come_to(&serving);
+    const enum answer answer = serve(&serving);
+    note(&serving, answer);
+    return answer;
 }
