@@ -161,7 +161,6 @@ static bool add_row(struct orr_victim_search *search, const struct orr_contender
         return true;
     }
     f->rows[f->row_count++] = row;
-    f->victim_count += row->count;
     search->candidate_count += row->count;
     const uint32_t mixed = search->action == ORR_ACTION_CONSOLIDATION ? row->count : 1;
     for (uint32_t s = 0; s < mixed; s++) {
@@ -230,17 +229,13 @@ static int lane_against(const struct orr_session *session, const struct orr_lane
     return session->rules.elastic ? waiting - contender->elastic_state : 0;
 }
 
-static struct orr_lane_item item_of(const struct orr_sjob *job)
-{
-    return (struct orr_lane_item){.created_s = job->created_s, .name = job->name};
-}
-
 uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t index,
                                 const struct orr_contender *contender, uint32_t from)
 {
     const struct orr_lane *lane = &session->backlog->lanes[index];
     const struct orr_lane_item *items = lane->items + lane->first;
-    const struct orr_lane_item item = item_of(&session->jobs[contender->job]);
+    const struct orr_sjob *job = &session->jobs[contender->job];
+    const struct orr_lane_item item = {.created_s = job->created_s, .name = job->name};
     const uint32_t all = lane->end - lane->first;
     const int against = lane_against(session, lane, contender);
     if (against != 0) {
@@ -261,23 +256,17 @@ uint32_t orr_flat__count_before(const struct orr_session *session, uint32_t inde
     return from;
 }
 
-/* Jobs of the lane at [from, to) that do not wait: the preemptor and those that got their place
- * since the backlog was brought up to date. */
-static uint32_t count_absent(const struct orr_victim_search *search, uint32_t index, uint32_t from,
-                             uint32_t to)
+/* Some job of the lane at [from, to) waits: it is not the preemptor and did not get its place since
+ * the backlog was brought up to date. */
+static bool any_waits(const struct orr_victim_search *search, const struct orr_lane *lane,
+                      uint32_t from, uint32_t to)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_flat *f = search->refuter.flat;
-    const struct orr_lane *lane = &session->backlog->lanes[index];
-    const struct orr_lane_item *items = lane->items + lane->first;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < f->absent_count && from < to; i++) {
-        const struct orr_lane_item item = item_of(&session->jobs[f->absent[i]]);
-        count += session->backlog->lane_of_job[f->absent[i]] == index &&
-                 (from == 0 || orr_lane_item_compare(&items[from - 1], &item) < 0) &&
-                 orr_lane_item_compare(&items[to - 1], &item) >= 0;
+    bool any = false;
+    for (uint32_t i = from; i < to && !any; i++) {
+        const uint32_t job = lane->items[lane->first + i].job;
+        any = job != search->job && search->session->jobs[job].pending > 0;
     }
-    return count;
+    return any;
 }
 
 void orr_flat__raise(struct orr_demand *most, const struct orr_demand *demand)
@@ -331,7 +320,7 @@ void orr_flat__find_waiting(struct orr_victim_search *search,
         for (uint32_t c = 0; c < count && from < lane->end - lane->first; c++) {
             const uint32_t to =
                 orr_flat__count_before(session, leaf->lanes[i], &contenders[c], from);
-            if (to - from > count_absent(search, leaf->lanes[i], from, to)) {
+            if (any_waits(search, lane, from, to)) {
                 orr_flat__raise(&most[c], &backlog->classes[lane->of_class].demand);
             }
             from = to;
@@ -365,19 +354,19 @@ static void list_contenders(struct orr_flat *f, struct orr_victim_search *search
 {
     struct orr_session *session = search->session;
     bool own_listed = false;
-    f->contenders = orr_arena_take(f->arena, f->victim_count + (size_t)1, sizeof *f->contenders);
-    for (uint32_t r = 0; r < f->row_count; r++) {
-        const struct orr_contender_row *row = f->rows[r];
-        if (!own_listed && by_building(f->own, row->contenders, session) < 0) {
+    f->contenders =
+        orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *f->contenders);
+    for (uint32_t r = 0; r <= f->row_count; r++) {
+        const struct orr_contender_row *row = r < f->row_count ? f->rows[r] : NULL;
+        if (!own_listed && (row == NULL || by_building(f->own, row->contenders, session) < 0)) {
             f->contenders[f->contender_count++] = *f->own;
             own_listed = true;
         }
-        memcpy(&f->contenders[f->contender_count], row->contenders,
-               row->count * sizeof *row->contenders);
-        f->contender_count += row->count;
-    }
-    if (!own_listed) {
-        f->contenders[f->contender_count++] = *f->own;
+        if (row != NULL) {
+            memcpy(&f->contenders[f->contender_count], row->contenders,
+                   row->count * sizeof *row->contenders);
+            f->contender_count += row->count;
+        }
     }
     if (search->action != ORR_ACTION_RECLAIM) {
         orr_sort(f->contenders, f->contender_count, sizeof *f->contenders, by_building, session);

@@ -87,7 +87,7 @@ struct orr_flat {
     struct orr_arena *arena; /* the search's */
     const struct orr_contender_row *
         *rows; /* whoever may be a victim; of several queues in consolidation */
-    uint32_t row_count, victim_count; /* of all rows */
+    uint32_t row_count;
     /* Some of them are odd, or lanes do not tell who waits: only windows without odd victims are
      * asked as in a flat world. */
     bool odd;

@@ -3,8 +3,8 @@
  *
  * Each question is whether something can be left out because it cannot succeed, from the widest to
  * the narrowest: the search, what a generator tries, a window of nodes, a scenario. True: it is
- * left out, and how far it would have got is noted in `search->outcome`. Without this room every answer
- * is false and the search decides the same.
+ * left out, and how far it would have got is noted in `search->outcome`. Without this room every
+ * answer is false and the search decides the same.
  */
 #ifndef ORR_PRUNE_REFUTE_H
 #define ORR_PRUNE_REFUTE_H
