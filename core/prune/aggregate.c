@@ -65,14 +65,12 @@ struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
     aggregate->active = orr_arena_take(f->arena, f->leaf_count, sizeof *aggregate->active);
     aggregate->positions =
         orr_arena_take(f->arena, f->contender_count + (size_t)1, sizeof *aggregate->positions);
-    const uint64_t probe = search->refuter.probe << 32;
-    for (uint32_t t = 0; t < f->leaf_count; t++) {
-        aggregate->services[t].key = orr_scatter(probe - 1 - t);
-    }
     for (uint32_t p = 0; p < f->contender_count; p++) {
         if (p == 0 || !same_run(f, p)) {
-            aggregate->runs[aggregate->run_count] = make_run(f, p);
-            aggregate->runs[aggregate->run_count++].key = orr_scatter(probe + p);
+            struct run *run = &aggregate->runs[aggregate->run_count++];
+            *run = make_run(f, p);
+            run->key = orr_scatter((run->first ? 0 : run[-1].key) +
+                                   ((uint64_t)run->gpus << 40 | run->tasks << 20 | run->waiting));
         }
         f->contenders[p].run = aggregate->run_count - 1;
         struct service *service = &aggregate->services[f->contenders[p].leaf];
@@ -102,18 +100,13 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
 
 /* --- aggregates known from earlier searches --- */
 
-/* Odd, and unlike each other. */
-#define PRINT_OF_PLACE UINT64_C(0x9e3779b97f4a7c15)
-#define PRINT_OF_ONE   UINT64_C(0xd1b54a32d192ed03)
-#define PRINT_OF_ASKED UINT64_C(0xa24baed4963ee407)
-#define PRINT_OF_SIZE  UINT64_C(0xda942042e4dd58b5)
-
 uint64_t orr_aggregate__fingerprint_rooms(const struct orr_room_histogram *rooms)
 {
     uint64_t fingerprint = 0;
     for (uint32_t bits = rooms->some; bits != 0; bits &= bits - 1) {
         const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
-        fingerprint = fingerprint * PRINT_OF_SIZE + ((uint64_t)gpus << 32 | rooms->count[gpus]);
+        fingerprint = fingerprint * UINT64_C(0xda942042e4dd58b5) +
+                      ((uint64_t)gpus << 32 | rooms->count[gpus]);
     }
     return fingerprint;
 }
@@ -130,15 +123,13 @@ static void open_service(struct orr_aggregate *aggregate, uint32_t leaf,
 }
 
 /* Lists who is chosen, leaf by leaf; not the preemptor if it comes last. Returns a fingerprint of
- * all that serving looks at: it ends the same for equal fingerprints, though these be other jobs on
- * other nodes. */
+ * them: with as much room serving ends the same, though these be other jobs on other nodes. */
 static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *taken)
 {
     struct orr_aggregate *aggregate = f->aggregate;
     const uint32_t left_out = taken->window->late == 0 ? f->own->run : ORR_NONE;
     struct stretch *stretch = aggregate->stretches;
-    uint64_t fingerprint = orr_aggregate__fingerprint_rooms(taken->rooms);
-    orr_fingerprint_word(&fingerprint, f->own->gpus);
+    uint64_t left = 0;
     uint32_t waiting = 0;
     aggregate->active_count = 0;
     for (uint32_t r = 0; r < aggregate->run_count; r++) {
@@ -156,24 +147,22 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
         service->left = service->left == 0 ? count : service->left;
         *stretch = (struct stretch){run, count, more(waiting, run->gpus)};
         service->held -= count * run->gpus;
-        fingerprint += orr_scatter(service->fingerprint +
-                                   PRINT_OF_SIZE * ((uint64_t)run->gpus << 32 | run->tasks) +
-                                   PRINT_OF_PLACE * (uint64_t)(stretch - aggregate->stretches) +
-                                   PRINT_OF_ONE * count + PRINT_OF_ASKED * stretch->most);
+        left += run->key * count;
         service->end = ++stretch;
         waiting = 0;
     }
-    return fingerprint;
+    return left;
 }
 
 /* What serving answers, or answered when it was asked the same in this search or another one. */
 static bool serve_or_recall(const struct orr_victim_search *search, const struct orr_taken *taken)
 {
     struct orr_answers *known = &search->session->victim_index->aggregates;
-    const uint64_t fingerprint = list_scenario(search->refuter.flat, taken);
+    const uint64_t left = list_scenario(search->refuter.flat, taken);
+    const uint64_t fingerprint = orr_scatter(left + orr_aggregate__fingerprint_rooms(taken->rooms));
     unsigned answer = orr_answers_find(known, fingerprint);
     if (answer == NOT_KNOWN) {
-        answer = orr_aggregate__serve(search, taken);
+        answer = orr_aggregate__serve(search, taken, left);
         orr_answers_note(known, fingerprint, answer);
     }
     return answer == LEAVES_SOME;

@@ -14,7 +14,7 @@ struct run {
     uint32_t gpus;    /* of each contender; of the preemptor 1, see `own` */
     uint32_t waiting; /* the most GPUs that a job asks which waits just before its first */
     bool light;       /* see aggregate_serve.c */
-    uint64_t key;     /* of the search's */
+    uint64_t key;     /* of it and all before it in its leaf; once opened, of how that stands */
 };
 
 struct stretch { /* contenders of a run that a scenario takes */
@@ -39,7 +39,7 @@ struct service { /* a leaf */
     bool in_parts;              /* one of them asks a part of a GPU */
     struct standing *standings; /* by the GPUs that contenders hold */
     uint64_t fingerprint;       /* of all of this */
-    uint64_t key;               /* of the search's */
+    uint64_t key;               /* and what the preemptor asks */
     /* of a scenario */
     const struct stretch *at, *end; /* whose contenders are next */
     uint32_t left;                  /* so many of that run */
@@ -86,8 +86,8 @@ enum answer {
 };
 uint64_t orr_aggregate__fingerprint_rooms(const struct orr_room_histogram *rooms);
 /* aggregate_serve.c: serves victims until it is known that nobody can lose his place before the
- * preemptor's turn, who finds none then. */
+ * preemptor's turn, who finds none then. left: fingerprint of who is served. */
 enum answer orr_aggregate__serve(const struct orr_victim_search *search,
-                                 const struct orr_taken *taken);
+                                 const struct orr_taken *taken, uint64_t left);
 
 #endif

@@ -4,11 +4,11 @@
  * long as all others did, and tasks that fill a node are alone in wanting an untouched one. These
  * light contenders are only counted, and placed before the next heavy one.
  *
- * A serving ends as soon as it comes to where an earlier one of the search was: the same contenders
- * are left, the next ones of all leaves ask the same, or who waits before them, and as many nodes
- * have as much room. All else that it looks at is the search's. A window mostly has one victim more
- * than in the state before, which is one of the first that are served, and comes back to a node
- * with as much room as it left.
+ * A serving ends as soon as it comes to where an earlier one was, of this search or another: as
+ * many contenders are left of each run, the next ones of all leaves ask the same, or who waits
+ * before them, and as many nodes have as much room. Of a run all that is before it in its leaf
+ * counts, and how the leaf stands. A window mostly has one victim more than in the state before,
+ * which is one of the first that are served, and comes back to a node with as much room as it left.
  */
 #include "aggregate_int.h"
 
@@ -194,21 +194,18 @@ static enum answer serve(struct serving *serving)
 }
 
 enum answer orr_aggregate__serve(const struct orr_victim_search *search,
-                                 const struct orr_taken *taken)
+                                 const struct orr_taken *taken, uint64_t left)
 {
     const struct orr_aggregate *aggregate = search->refuter.flat->aggregate;
     struct serving serving = {.search = search,
                               .rooms = *taken->rooms,
                               .tasks = taken->window->tasks,
                               .late = taken->window->late,
+                              .left = left,
                               .line = aggregate->active};
     for (uint32_t i = 0; i < aggregate->active_count; i++) {
-        struct service *leaf = aggregate->active[i];
-        for (const struct stretch *s = leaf->at; s < leaf->end; s++) {
-            serving.left += s->run->key * s->count;
-        }
-        ask(&serving, leaf, leaf->at->most);
-        put_in_line(&serving, leaf);
+        ask(&serving, aggregate->active[i], aggregate->active[i]->at->most);
+        put_in_line(&serving, aggregate->active[i]);
     }
     (void)come_to(&serving);
     const enum answer answer = serve(&serving);

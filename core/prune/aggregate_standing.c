@@ -139,7 +139,12 @@ bool orr_aggregate__open(const struct orr_victim_search *search)
             open_leaf(search, service);
         }
         orr_fingerprint_word(&service->fingerprint, (uint64_t)service->goes_first << 1 | own);
+        service->key = orr_scatter(service->fingerprint + f->own->gpus);
         aggregate->tells = own || gpus_tell(search, service);
+    }
+    for (uint32_t r = 0; r < aggregate->run_count; r++) {
+        struct run *run = &aggregate->runs[r];
+        run->key = orr_scatter(run->key + aggregate->services[run->leaf].key);
     }
     return aggregate->tells;
 }
