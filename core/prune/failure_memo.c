@@ -29,13 +29,9 @@ static void hash_jobs(uint64_t *hash, const struct orr_victim_search *search, ui
     }
 }
 
-/* 0: it is not known (no backlog, changes left uncommitted, NUMA). */
 static uint64_t hash_world(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (session->backlog == NULL || session->abandoned || session->numa != NULL) {
-        return 0;
-    }
     const struct orr_victim_index *all = orr_victim_index_now(session);
     const bool timed = orr_victim_index_timed(session);
     uint64_t hash = orr_victim__search_fingerprint(search);
@@ -54,13 +50,10 @@ static uint64_t hash_world(struct orr_victim_search *search)
 
 enum orr_outcome orr_victim__failed_before(struct orr_victim_search *search)
 {
-    struct orr_refuter *refuter = &search->refuter;
-    refuter->world = hash_world(search);
-    const unsigned known =
-        refuter->world == 0
-            ? 0
-            : orr_answers_find(&search->session->victim_index->failures, refuter->world);
-    return known == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)(known - 1);
+    search->refuter.world = hash_world(search);
+    const unsigned outcome =
+        orr_answers_find(&search->session->victim_index->failures, search->refuter.world);
+    return outcome == ORR_OUTCOME_NOT_TRIED ? ORR_OUTCOME_SOLVED : (enum orr_outcome)outcome;
 }
 
 void orr_victim__note_failure(struct orr_victim_search *search)
@@ -69,7 +62,6 @@ void orr_victim__note_failure(struct orr_victim_search *search)
     if (refuter->world != 0 &&
         (!orr_flat__is_flat(search) ||
          refuter->scenarios == search->session->scenarios_of[search->action])) {
-        orr_answers_note(&search->session->victim_index->failures, refuter->world,
-                         search->outcome + 1u);
+        orr_answers_note(&search->session->victim_index->failures, refuter->world, search->outcome);
     }
 }

@@ -153,14 +153,14 @@ struct orr_victim_index {
     int32_t most_idle, largest_node;
     uint64_t odd_nodes, uneven_nodes; /* sums of all nodes' */
     uint64_t content_fingerprint, gpu_content_fingerprint;
-    int64_t (*gained)[ORR_SLOTS_MAX]; /* by node: scratch of places.c, all 0 between */
-    uint32_t uncounted_nodes;         /* with MIG instances or too many GPUs to be counted so */
+    int64_t *gained;          /* by node: milli-GPU, scratch of places.c and gang.c, 0 between */
+    uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
     struct orr_contender_row oldest; /* its candidates */
     uint32_t oldest_but;             /* without this job, or ORR_NONE */
     bool oldest_known;
     uint64_t oldest_lists;         /* that were made so far */
-    struct orr_answers failures;   /* 1 + how searches end: failure_memo.c, places.c */
+    struct orr_answers failures;   /* how searches end: failure_memo.c, gang.c */
     struct orr_answers dry_runs;   /* dry_run_memo.c */
     uint64_t probes;               /* so many began */
     struct orr_answers aggregates; /* aggregate.c */

@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pruner "gang", all actions: one of the preemptor's tasks can be had, but never all of them,
- * whoever of the candidates is a victim; and what "domains" knows of a whole search: not even one.
+/* What is known of a whole search from the state in which everything that candidates hold is a
+ * victim. Pruner "gang", all actions: one of the preemptor's tasks can be had, but never all of
+ * them. And what "domains" and "places" know of a search: not even one.
  *
  * A search ends with a probe of all tasks, and fails where that one does; what smaller probes find
  * is taken back. It fails too where its first probe, of one task, does. A probe's victims, with
- * those recorded before, are tasks of candidates. So it is asked of the state in which everything
- * that candidates hold is a victim:
+ * those recorded before, are tasks of candidates. So of the state of all that they hold:
  * - What passes KAI's filters passes with more victims too, where all tasks ask as many GPUs and
- * are in one pod set. If this state does not pass, none does.
- * - If it passes and lacks places or a domain (places.c, domains.c), no scenario of all tasks
- *   succeeds, whichever state it is of.
+ *   are in one pod set. If this state does not pass, none does.
+ * - If it passes and lacks places or a domain (places.c), no scenario of all tasks succeeds,
+ *   whichever state it is of.
  *
  * How far the search would get is the outcome of its probes of all tasks, or of one where that
  * cannot be had (search.c): no state passes, or this one does.
  *
- * One task is asked about where the preemptor's active pods pin a domain: elastic jobs that lack
- * their last pods are searched for in each cycle, and where nothing pins them, one domain or other
- * nearly always has a place.
+ * A domain for one task is asked about where the preemptor's active pods pin one: elastic jobs that
+ * lack their last pods are searched for in each cycle, and where nothing pins them, one domain or
+ * other nearly always has a place.
  */
-#include "prune_int.h"
+#include "flat_int.h"
+
+/* --- of a search that is prepared --- */
+
+bool orr_victim__is_one_gang(const struct orr_victim_search *search)
+{
+    const struct orr_session *session = search->session;
+    return search->refuter.flat == NULL && session->jobs[search->job].set_count <= 2 &&
+           orr_victim__pending_gpus(session, search->tasks.tasks[0]) > 0 && session->v017 == NULL;
+}
 
 /* All that the candidates hold, for the first k tasks. The next probe begins anew. */
 static void accumulate(struct orr_victim_search *search, uint32_t k)
@@ -37,28 +46,85 @@ static void accumulate(struct orr_victim_search *search, uint32_t k)
     }
 }
 
-bool orr_victim__asks_alike(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const int64_t each = orr_victim__pending_gpus(session, search->tasks.tasks[0]);
-    bool alike = search->refuter.flat == NULL && each > 0 &&
-                 session->jobs[search->job].set_count <= 2 && session->v017 == NULL;
-    for (uint32_t i = 1; alike && i < search->tasks.count; i++) {
-        alike = orr_victim__pending_gpus(session, search->tasks.tasks[i]) == each;
-    }
-    return alike;
-}
-
 enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k)
 {
     accumulate(search, k);
+    if (search->capacities.each < 0) { /* they ask different amounts */
+        return ORR_OUTCOME_SOLVED;
+    }
     if (!orr_victim__passes_filters(search)) {
         return ORR_OUTCOME_FILTERED;
     }
-    const bool lacks = (orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
-                        search->action == ORR_ACTION_CONSOLIDATION &&
-                        orr_victim__lacks_places(search, &search->potential)) ||
-                       (orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
-                        orr_victim__lacks_domain(search, &search->potential));
+    const bool lacks = orr_victim__lacks_places(search, true, &search->potential) ||
+                       (search->action == ORR_ACTION_CONSOLIDATION &&
+                        orr_victim__lacks_places(search, false, &search->potential));
     return lacks ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
+}
+
+/* --- of consolidation, before a search --- */
+
+/* KAI's filter of idle GPUs would pass for one task that asks so much. */
+static bool passes_filter(const struct orr_session *session, const struct orr_victims *victims,
+                          int64_t mgpu)
+{
+    int64_t *gained = session->victim_index->gained;
+    bool passes = false;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const struct orr_place *live = &session->tasks[victims->items[i].task].live;
+        gained[live->node] += live->quota_mgpu;
+    }
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        passes = passes || gained[n] + orr_session_idle_gpus(session, n) +
+                                   orr_session_releasing_gpus(session, n) >=
+                               mgpu;
+        gained[n] = 0;
+    }
+    return passes;
+}
+
+static enum orr_outcome foresee(struct orr_session *session, uint32_t job,
+                                const struct orr_ask *first)
+{
+    const struct orr_contender_row *oldest = &session->victim_index->oldest;
+    struct orr_victim_search search = {.session = session, .job = job, .k = 1};
+    const int64_t mgpu = first->request.v[ORR_SLOT_GPU] + first->mig_mgpu;
+    enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
+    orr_arena_init(&search.memory);
+    orr_jobview_to_allocate(session, orr_jobview_whole(job), true, &search.tasks);
+    for (uint32_t c = 0; c < oldest->count; c++) {
+        const struct orr_sjob *of = &session->jobs[oldest->contenders[c].job];
+        for (uint32_t t = of->first_task; t < of->first_task + of->task_count; t++) {
+            if (session->tasks[t].live.node != ORR_NONE &&
+                orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
+                orr_victims_push(&search.potential, &(struct orr_victim){.task = t});
+            }
+        }
+    }
+    if (search.tasks.count > 0 && orr_victim__lacks_places(&search, false, &search.potential)) {
+        outcome = passes_filter(session, &search.potential, mgpu) ? ORR_OUTCOME_NOT_PLACED
+                                                                  : ORR_OUTCOME_FILTERED;
+    }
+    orr_free(search.potential.items);
+    orr_task_list_release(&search.tasks);
+    orr_arena_release(&search.memory);
+    return oldest->count == 0 ? ORR_OUTCOME_NO_CANDIDATES : outcome;
+}
+
+enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
+                                          const struct orr_ask *first)
+{
+    struct orr_victim_index *all = orr_victim_index_now(session);
+    uint64_t world = (uint64_t)(first - session->asks);
+    if (session->v017 != NULL || (session->rules.predicates && first->affinity != ORR_NONE)) {
+        return ORR_OUTCOME_SOLVED;
+    }
+    (void)orr_victim_index_oldest(session, job);
+    orr_fingerprint_word(&world, all->nodes_seen);
+    orr_fingerprint_word(&world, all->oldest_lists);
+    unsigned outcome = orr_answers_find(&all->failures, world);
+    if (outcome == ORR_OUTCOME_NOT_TRIED) {
+        outcome = foresee(session, job, first);
+        orr_answers_note(&all->failures, world, outcome);
+    }
+    return (enum orr_outcome)outcome;
 }

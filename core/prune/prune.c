@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <orrery/base/status.h>
+#include <orrery/base/text.h>
 
 static const char *const names[ORR_PRUNERS] = {
 #define X(name, word, claim) word,
@@ -18,27 +19,23 @@ const char *orr_pruner_name(enum orr_pruner pruner)
     return names[pruner];
 }
 
-static bool is_word(const char *at, size_t bytes, const char *word)
-{
-    return strlen(word) == bytes && memcmp(at, word, bytes) == 0;
-}
-
 bool orr_prune_parse(const char *text, struct orr_prune_rules *rules, const char **bad)
 {
     *rules = (struct orr_prune_rules){0};
     for (text += strspn(text, ", "); *text != '\0'; text += strspn(text, ", ")) {
         const size_t bytes = strcspn(text, ", ");
         uint32_t p = 0;
-        while (p < ORR_PRUNERS && (text[0] != '-' || !is_word(text + 1, bytes - 1, names[p]))) {
+        while (p < ORR_PRUNERS &&
+               (text[0] != '-' || !orr_text_like(text + 1, bytes - 1, names[p], false))) {
             p++;
         }
         if (p < ORR_PRUNERS) {
             rules->off |= 1u << p;
-        } else if (is_word(text, bytes, "off")) {
+        } else if (orr_text_like(text, bytes, "off", false)) {
             rules->off = (1u << ORR_PRUNERS) - 1;
-        } else if (is_word(text, bytes, "verify")) {
+        } else if (orr_text_like(text, bytes, "verify", false)) {
             rules->verify = true;
-        } else if (!is_word(text, bytes, "on")) {
+        } else if (!orr_text_like(text, bytes, "on", false)) {
             *bad = text;
             return false;
         }
@@ -67,23 +64,18 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
     return refuted;
 }
 
-void orr_prune__check(const struct orr_victim_search *search, bool whole)
+void orr_prune__check(const struct orr_victim_search *search, enum orr_refute_level widest)
 {
-    /* These refute the whole search; a smaller probe may succeed. */
-    const uint32_t in_the_end = 1u << ORR_PRUNER_FAILED_BEFORE | 1u << ORR_PRUNER_GANG;
     uint32_t doubts = 0;
-    for (unsigned l = 0; l < ORR_REFUTE_LEVELS; l++) {
+    for (unsigned l = widest; l < ORR_REFUTE_LEVELS; l++) {
         doubts |= search->refuter.doubts[l];
     }
-    doubts &= whole ? UINT32_MAX : ~in_the_end;
-    for (uint32_t p = 0; p < ORR_PRUNERS; p++) {
-        if ((doubts >> p & 1u) != 0) {
-            char what[160];
-            (void)snprintf(what, sizeof what, "pruner %s refuted what succeeds (%s of job %s)",
-                           names[p], orr_action_name(search->action),
-                           search->session->jobs[search->job].name);
-            orr_panic(what, __FILE__, __LINE__);
-        }
+    if (doubts != 0) {
+        char what[160];
+        (void)snprintf(what, sizeof what, "pruner %s refuted what succeeds (%s of job %s)",
+                       names[__builtin_ctz(doubts)], orr_action_name(search->action),
+                       search->session->jobs[search->job].name);
+        orr_panic(what, __FILE__, __LINE__);
     }
 }
 

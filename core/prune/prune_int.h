@@ -11,8 +11,8 @@ bool orr_prune__is_on(const struct orr_victim_search *search, enum orr_pruner pr
  * it is false, and the pruner is in doubt while the level lasts. */
 bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner,
                         enum orr_outcome outcome);
-/* A scenario succeeded, or the whole search: ends the program if a pruner had refuted it. */
-void orr_prune__check(const struct orr_victim_search *search, bool whole);
+/* What is of this level succeeded: ends the program if a pruner had refuted it or a part of it. */
+void orr_prune__check(const struct orr_victim_search *search, enum orr_refute_level widest);
 
 /* The only pod set of a job, which all sets above it need; ORR_NONE: it has several, of which a
  * scenario may place a part. */
@@ -25,28 +25,21 @@ bool orr_prune__is_constrained(const struct orr_session *session, const struct o
 enum orr_outcome orr_victim__failed_before(struct orr_victim_search *search);
 void orr_victim__note_failure(struct orr_victim_search *search);
 
-/* gang.c: no part of the world is flat, and the preemptor is of one pod set whose tasks ask as many
- * GPUs.
- */
-bool orr_victim__asks_alike(const struct orr_victim_search *search);
+/* gang.c: no part of the world is flat, and the preemptor is of one pod set and asks GPUs. */
+bool orr_victim__is_one_gang(const struct orr_victim_search *search);
 /* Of such a search with its candidates listed, how the probe of its first k tasks would end with
- * everything that candidates hold; SOLVED: it may be. */
+ * everything that candidates hold; SOLVED: it may be, or they ask different amounts of GPUs. */
 enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k);
-
-/* places.c: how consolidation would end for a job that waits, from the nodes, the candidates and
- * what its first task asks alone: how queues stand, who waits and where else tasks may not go can
- * only make it worse. SOLVED: not known. */
+/* How consolidation would end for a job that waits, from the nodes, the candidates and what its
+ * first task asks alone: how queues stand, who waits and where else tasks may not go can only make
+ * it worse. SOLVED: not known. */
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first);
 
-/* places.c, consolidation: asked of a scenario, or of all candidates. */
-bool orr_victim__lacks_places(struct orr_victim_search *search,
+/* places.c: while these victims and the recorded ones are away there are too few places for the
+ * probe's tasks in any domain that these must stay within or, in consolidation, on all nodes. */
+bool orr_victim__lacks_places(struct orr_victim_search *search, bool in_a_domain,
                               const struct orr_victims *potential);
-
-/* domains.c: asked of a scenario, or of all candidates. */
-bool orr_victim__lacks_domain(struct orr_victim_search *search,
-                              const struct orr_victims *potential);
-
 /* The preemptor has active pods, all in one domain of the level it must stay in. */
 bool orr_victim__pins_domain(struct orr_victim_search *search);
 

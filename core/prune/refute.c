@@ -3,12 +3,13 @@
 #include "apart.h"
 #include "flat_int.h"
 
-/* The pruner is on and refutes what it is asked. `outcome` is looked at only then. */
-#define REFUTES(search, pruner, outcome)                                                           \
-    (orr_prune__is_on(search, pruner) && orr_prune__refutes(search, pruner, outcome))
+/* The pruner is on, is for such a search and refutes what it is asked. `outcome` is looked at only
+ * then. */
+#define REFUTES(search, pruner, applies, outcome)                                                  \
+    (orr_prune__is_on(search, pruner) && (applies) && orr_prune__refutes(search, pruner, outcome))
 /* The same of one that only says whether a place is lacking. */
-#define LACKS(search, pruner, lacking)                                                             \
-    REFUTES(search, pruner, (lacking) ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED)
+#define LACKS(search, pruner, applies, lacking)                                                    \
+    REFUTES(search, pruner, applies, (lacking) ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED)
 
 static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 {
@@ -36,60 +37,55 @@ static void list_candidates(struct orr_victim_search *search)
     }
 }
 
-static bool no_moves_help(struct orr_victim_search *search)
+/* A budget counts scenarios that cannot succeed too, so that none may be left out. Where v0.17 left
+ * changes uncommitted, nothing is known. */
+static bool tries_all(const struct orr_session *session)
 {
-    struct orr_session *session = search->session;
-    const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
-    search->refuter.no_search =
-        search->action == ORR_ACTION_CONSOLIDATION &&
-        REFUTES(search, ORR_PRUNER_PLACES, orr_victim__refute_moves(session, search->job, first));
-    return search->refuter.no_search;
-}
-
-/* A budget counts scenarios that cannot succeed too, so that none may be left out. */
-static bool tries_all(const struct orr_session_rules *rules)
-{
+    const struct orr_session_rules *rules = &session->rules;
     const struct orr_scenario_budget *budget = &rules->scenario_budget;
-    return rules->literal || rules->prune.off == (1u << ORR_PRUNERS) - 1 || budget->action > 0 ||
-           budget->job > 0 || budget->node_local_greedy > 0 || budget->multi_node_gang > 0;
+    return rules->literal || rules->prune.off == (1u << ORR_PRUNERS) - 1 || session->abandoned ||
+           session->backlog == NULL || budget->action > 0 || budget->job > 0 ||
+           budget->node_local_greedy > 0 || budget->multi_node_gang > 0;
 }
 
 bool orr_refute__search(struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
-    search->refuter.all_tried = tries_all(&session->rules);
+    struct orr_session *session = search->session;
+    const struct orr_ask *first = orr_task_ask(session, &session->tasks[search->tasks.tasks[0]]);
+    search->refuter.all_tried = tries_all(session);
     search->refuter.scenarios = session->scenarios_of[search->action];
     enter(search, ORR_REFUTE_SEARCH);
     if (search->refuter.all_tried) {
         return false;
     }
-    if (search->queue_count == 0 || no_moves_help(search)) {
+    if (search->queue_count == 0 ||
+        REFUTES(search, ORR_PRUNER_PLACES, search->action == ORR_ACTION_CONSOLIDATION,
+                orr_victim__refute_moves(session, search->job, first))) {
         return true;
     }
     orr_victim__open_flat(search);
     if (!orr_flat__is_flat(search)) {
         list_candidates(search);
     }
-    return search->candidate_count == 0 ||
-           REFUTES(search, ORR_PRUNER_FAILED_BEFORE, orr_victim__failed_before(search)) ||
-           (orr_flat__is_flat(search) &&
-            REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__search_outcome(search)));
+    return search->candidate_count == 0 || /* NUMA zones are in no fingerprint */
+           REFUTES(search, ORR_PRUNER_FAILED_BEFORE, session->numa == NULL,
+                   orr_victim__failed_before(search)) ||
+           REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__is_flat(search),
+                   orr_flat__search_outcome(search));
 }
-
-/* --- what holds for the whole search, asked once it is prepared --- */
 
 bool orr_refute__first_task(struct orr_victim_search *search)
 {
-    search->refuter.level = ORR_REFUTE_SEARCH;
-    return orr_victim__asks_alike(search) && orr_victim__pins_domain(search) &&
-           REFUTES(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
+    return REFUTES(search, ORR_PRUNER_DOMAINS,
+                   orr_victim__is_one_gang(search) && orr_victim__pins_domain(search),
+                   orr_victim__refute_tasks(search, 1));
 }
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
     search->refuter.level = ORR_REFUTE_SEARCH;
-    return orr_victim__asks_alike(search) &&
-           REFUTES(search, ORR_PRUNER_GANG, orr_victim__refute_tasks(search, search->tasks.count));
+    return REFUTES(search, ORR_PRUNER_GANG, orr_victim__is_one_gang(search),
+                   orr_victim__refute_tasks(search, search->tasks.count));
 }
 
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,
@@ -98,12 +94,15 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
 {
     const struct orr_victim_search search = {
         .session = session, .action = action, .job = job, .demand = *demand};
-    bool any = tries_all(&session->rules) || session->rules.prune.verify ||
-               !orr_prune__is_on(&search, ORR_PRUNER_PLACES);
-    if (!any && action == ORR_ACTION_CONSOLIDATION) {
+    if (tries_all(session) || session->rules.prune.verify ||
+        !orr_prune__is_on(&search, ORR_PRUNER_PLACES)) {
+        return ORR_OUTCOME_NOT_TRIED;
+    }
+    if (action == ORR_ACTION_CONSOLIDATION) {
         const enum orr_outcome outcome = orr_victim__refute_moves(session, job, first);
         return outcome == ORR_OUTCOME_SOLVED ? ORR_OUTCOME_NOT_TRIED : outcome;
     }
+    bool any = false;
     for (uint32_t q = 0; q < session->queue_count && !any; q++) {
         any = orr_victim__has_candidates(&search, q);
     }
@@ -147,10 +146,11 @@ uint32_t orr_refute__least_window(struct orr_victim_search *search)
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
     enter(search, ORR_REFUTE_WINDOW);
-    return (search->action == ORR_ACTION_CONSOLIDATION &&
-            LACKS(search, ORR_PRUNER_REGAIN, orr_victim__cannot_regain(search, from, to))) ||
-           (search->refuter.flat != NULL && search->recorded.count == 0 &&
-            LACKS(search, ORR_PRUNER_AGGREGATE, !orr_victim__leaves_place(search, from, to, nth)));
+    return LACKS(search, ORR_PRUNER_REGAIN, search->action == ORR_ACTION_CONSOLIDATION,
+                 orr_victim__cannot_regain(search, from, to)) ||
+           LACKS(search, ORR_PRUNER_AGGREGATE,
+                 search->refuter.flat != NULL && search->recorded.count == 0,
+                 !orr_victim__leaves_place(search, from, to, nth));
 }
 
 /* --- scenarios --- */
@@ -179,15 +179,11 @@ static enum orr_outcome serve_apart(struct orr_victim_search *search,
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     enter(search, ORR_REFUTE_SCENARIO);
-    if (search->refuter.all_tried) {
-        return false;
-    }
-    if (LACKS(search, ORR_PRUNER_DOMAINS, orr_victim__lacks_domain(search, potential)) ||
-        (search->action == ORR_ACTION_CONSOLIDATION &&
-         LACKS(search, ORR_PRUNER_PLACES, orr_victim__lacks_places(search, potential)))) {
-        return true;
-    }
-    return REFUTES(search, ORR_PRUNER_DRY_RUN, serve_apart(search, potential));
+    return LACKS(search, ORR_PRUNER_DOMAINS, true,
+                 orr_victim__lacks_places(search, true, potential)) ||
+           LACKS(search, ORR_PRUNER_PLACES, search->action == ORR_ACTION_CONSOLIDATION,
+                 orr_victim__lacks_places(search, false, potential)) ||
+           REFUTES(search, ORR_PRUNER_DRY_RUN, true, serve_apart(search, potential));
 }
 
 /* --- what happened --- */
@@ -201,15 +197,16 @@ void orr_refute__victim_added(struct orr_victim_search *search)
 
 void orr_refute__scenario_solved(const struct orr_victim_search *search)
 {
-    orr_prune__check(search, false);
+    orr_prune__check(search, ORR_REFUTE_WINDOW); /* a smaller probe than what the search needs */
 }
 
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result)
 {
     if (result == ORR_SEARCH_SOLVED || result == ORR_SEARCH_ABANDONED) {
-        orr_prune__check(search, true);
+        orr_prune__check(search, ORR_REFUTE_SEARCH);
     } else if (result == ORR_SEARCH_FAILED) {
-        if (search->candidate_count == 0 && !search->refuter.no_search) {
+        if (search->candidate_count == 0 &&
+            (search->refuter.all_tried || search->outcome == ORR_OUTCOME_NOT_TRIED)) {
             search->outcome = ORR_OUTCOME_NO_CANDIDATES;
         }
         orr_victim__note_failure(search);

@@ -28,15 +28,12 @@ struct orr_places;
 struct orr_refuter {    /* of a search; private to prune/ */
     bool all_tried;     /* scenarios are counted, or nothing is pruned: none is left out */
     uint64_t probe;     /* number of the one that goes on, of all searches; 0: all is tried */
-    bool no_search;     /* `outcome` was known before any candidate was looked for */
     uint64_t scenarios; /* simulated by the action before the search */
     bool apart_known;
-    uint32_t windows_from;     /* nodes of the first window of the last state that had any */
-    struct orr_flat *flat;     /* NULL: no part of the world is flat, or all is tried */
-    struct orr_places *places; /* places.h; NULL until asked */
-    bool domains_known;
-    struct orr_places *domains; /* domains.c; NULL: the preemptor need not stay in one */
-    struct orr_apart *apart;    /* apart.h; NULL: nothing is known of such a world */
+    uint32_t windows_from;        /* nodes of the first window of the last state that had any */
+    struct orr_flat *flat;        /* NULL: no part of the world is flat, or all is tried */
+    struct orr_places *places[2]; /* places.h: of all nodes, by domain; NULL until asked */
+    struct orr_apart *apart;      /* apart.h; NULL: nothing is known of such a world */
     /* Of all that is the same for all scenarios but the nodes, a fingerprint (fingerprint.c; 0: not
      * made); with it who waits and may count (waiting_fingerprint.c). */
     uint64_t fingerprint;
