@@ -112,8 +112,9 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
 bool orr_refute__generator(struct orr_victim_search *search)
 {
     enter(search, ORR_REFUTE_GENERATOR); /* nothing of an earlier one is in doubt */
-    return search->generator == ORR_NODE_LOCAL_GREEDY && orr_flat__is_flat(search) &&
-           LACKS(search, ORR_PRUNER_SERVED_FIRST, orr_flat__single_nodes_fail(search));
+    return LACKS(search, ORR_PRUNER_SERVED_FIRST,
+                 search->generator == ORR_NODE_LOCAL_GREEDY && orr_flat__is_flat(search),
+                 orr_flat__single_nodes_fail(search));
 }
 
 /* --- windows --- */
