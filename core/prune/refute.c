@@ -83,7 +83,6 @@ bool orr_refute__first_task(struct orr_victim_search *search)
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
-    search->refuter.level = ORR_REFUTE_SEARCH;
     return REFUTES(search, ORR_PRUNER_GANG, orr_victim__is_one_gang(search),
                    orr_victim__refute_tasks(search, search->tasks.count));
 }
@@ -198,7 +197,7 @@ void orr_refute__victim_added(struct orr_victim_search *search)
 
 void orr_refute__scenario_solved(const struct orr_victim_search *search)
 {
-    orr_prune__check(search, ORR_REFUTE_WINDOW); /* a smaller probe than what the search needs */
+    orr_prune__check(search, ORR_REFUTE_GENERATOR); /* the search may need more tasks */
 }
 
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result)
