@@ -28,9 +28,7 @@ static bool takes_more(const struct orr_victim_search *search, const struct orr_
     const struct orr_capacities *c = &search->capacities;
     const struct orr_victims *potential = &search->potential;
     for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
-        const struct orr_victim *other = i < potential->count
-                                             ? &potential->items[i]
-                                             : &search->recorded.items[i - potential->count];
+        const struct orr_victim *other = orr_victim__nth(search, potential, i);
         if (other->job == victim->job && other->task != victim->task &&
             (i >= potential->count || other->group == victim->group ||
              (other->node != ORR_NONE && c->at[other->node] >= from && c->at[other->node] < to))) {
