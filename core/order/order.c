@@ -566,8 +566,9 @@ void orr_order_build_over(struct orr_order *order, const struct orr_order_entry 
 }
 
 /* Between two pops the first child of an inner queue is the one that was popped from last, even if
- * another one is better now. The inner queue is ranked by that child. Where it is the best one, the
- * rest of the fingerprint tells which it is. */
+ * another one is better now. The inner queue is ranked by that child. Where the first child is the
+ * best one, what queues hold and who is next in them tell which it is, so that two orders that are
+ * alike in these differ in nothing else. */
 static void note_top(struct orr_order *order, uint32_t index)
 {
     struct orr_order_node *node = &order->nodes[index];

@@ -14,7 +14,9 @@ struct run {
     uint32_t gpus;    /* of each contender; of the preemptor 1, see `own` */
     uint32_t waiting; /* the most GPUs that a job asks which waits just before its first */
     bool light;       /* see aggregate_serve.c */
-    uint64_t key;     /* of it and all before it in its leaf; once opened, of how that stands */
+    /* Fingerprint of the run and of those before it in its leaf; once the aggregate is opened, of
+     * how the leaf stands, too. */
+    uint64_t key;
 };
 
 struct stretch { /* contenders of a run that a scenario takes */
@@ -38,14 +40,14 @@ struct service { /* a leaf */
     struct orr_demand waiting;  /* the most that one asks who waits before a contender */
     bool in_parts;              /* one of them asks a part of a GPU */
     struct standing *standings; /* by the GPUs that contenders hold */
-    uint64_t fingerprint;       /* of all of this */
-    uint64_t key;               /* and what the preemptor asks */
+    uint64_t fingerprint;       /* of how its queue stands and when it is served */
+    uint64_t key;               /* the same, with what the preemptor asks */
     /* of a scenario */
     const struct stretch *at, *end; /* whose contenders are next */
     uint32_t left;                  /* so many of that run */
     uint32_t held;                  /* GPUs, by contenders */
-    uint32_t asked;                 /* by the next one, or who waits before it: */
-    const struct standing *with;    /* with that */
+    uint32_t asked;                 /* GPUs, by its next contender or a job that waits before it */
+    const struct standing *with;    /* of its queue if it held those, too */
 };
 
 struct orr_aggregate {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which pruner is asked when: the search, a window of nodes, a scenario. */
+/* Which pruner is asked when: the search, a generator, a window of nodes, a scenario. */
 #include "apart.h"
 #include "flat_int.h"
 
