@@ -642,7 +642,6 @@ static void note_pruned(struct engine *engine)
     }
 }
 
-/* What of the execution model the run needs. */
 /* Does a job run as the run begins of which less is placed than it has? */
 static bool begins_in_part(const struct orr_world *world)
 {
@@ -664,6 +663,7 @@ static bool suspends(const struct orr_engine_options *options, uint32_t shards)
     return any;
 }
 
+/* What of the execution model the run needs. */
 static struct orr_exec *open_exec(const struct orr_world *world,
                                   const struct orr_engine_options *options,
                                   const struct orr_latency *latency, orr_ms round_ms,
