@@ -98,32 +98,20 @@ void orr_flat__start_aggregate(struct orr_victim_search *search)
     }
 }
 
-/* --- aggregates known from earlier searches --- */
+/* --- a scenario --- */
 
-uint64_t orr_aggregate__fingerprint_rooms(const struct orr_room_histogram *rooms)
-{
-    uint64_t fingerprint = 0;
-    for (uint32_t bits = rooms->some; bits != 0; bits &= bits - 1) {
-        const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
-        fingerprint = fingerprint * UINT64_C(0xda942042e4dd58b5) +
-                      ((uint64_t)gpus << 32 | rooms->count[gpus]);
-    }
-    return fingerprint;
-}
-
-static void open_service(struct orr_aggregate *aggregate, uint32_t leaf,
+static void open_service(struct orr_aggregate *aggregate, struct service *service,
                          const struct stretch *stretch)
 {
-    struct service *service = &aggregate->services[leaf];
     service->at = stretch;
-    service->left = 0;
+    service->left = stretch->count;
     service->held = service->gone;
-    service->asked = 0;
+    service->asked = stretch->most;
     aggregate->active[aggregate->active_count++] = service;
 }
 
 /* Lists who is chosen, leaf by leaf; not the preemptor if it comes last. Returns a fingerprint of
- * them: with as much room serving ends the same, though these be other jobs on other nodes. */
+ * them and of what leaves ask first. */
 static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *taken)
 {
     struct orr_aggregate *aggregate = f->aggregate;
@@ -140,32 +128,18 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
             continue;
         }
         struct service *service = &aggregate->services[run->leaf];
+        *stretch = (struct stretch){run, count, more(waiting, run->gpus)};
         if (aggregate->active_count == 0 ||
             aggregate->active[aggregate->active_count - 1] != service) {
-            open_service(aggregate, run->leaf, stretch);
+            open_service(aggregate, service, stretch);
+            left += service->key * service->asked;
         }
-        service->left = service->left == 0 ? count : service->left;
-        *stretch = (struct stretch){run, count, more(waiting, run->gpus)};
         service->held -= count * run->gpus;
         left += run->key * count;
         service->end = ++stretch;
         waiting = 0;
     }
     return left;
-}
-
-/* What serving answers, or answered when it was asked the same in this search or another one. */
-static bool serve_or_recall(const struct orr_victim_search *search, const struct orr_taken *taken)
-{
-    struct orr_answers *known = &search->session->victim_index->aggregates;
-    const uint64_t left = list_scenario(search->refuter.flat, taken);
-    const uint64_t fingerprint = orr_scatter(left + orr_aggregate__fingerprint_rooms(taken->rooms));
-    unsigned answer = orr_answers_find(known, fingerprint);
-    if (answer == NOT_KNOWN) {
-        answer = orr_aggregate__serve(search, taken, left);
-        orr_answers_note(known, fingerprint, answer);
-    }
-    return answer == LEAVES_SOME;
 }
 
 /* Where nothing is idle anywhere. */
@@ -180,7 +154,8 @@ static bool may_leave_place(struct orr_victim_search *search, const struct orr_t
         orr_histogram__places(taken->rooms, f->own->gpus) < f->own->tasks) {
         return false;
     }
-    return !orr_aggregate__open(search) || serve_or_recall(search, taken);
+    return !orr_aggregate__open(search) ||
+           orr_aggregate__serve(search, taken, list_scenario(f, taken)) == LEAVES_SOME;
 }
 
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,

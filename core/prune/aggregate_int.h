@@ -86,9 +86,8 @@ enum answer {
     LEAVES_NONE, /* the preemptor finds no place */
     LEAVES_SOME  /* there is room at its turn, or somebody lost his place before */
 };
-uint64_t orr_aggregate__fingerprint_rooms(const struct orr_room_histogram *rooms);
 /* aggregate_serve.c: serves victims until it is known that nobody can lose his place before the
- * preemptor's turn, who finds none then. left: fingerprint of who is served. */
+ * preemptor's turn, who finds none then. left: fingerprint of who is served and what is asked. */
 enum answer orr_aggregate__serve(const struct orr_victim_search *search,
                                  const struct orr_taken *taken, uint64_t left);
 

@@ -19,7 +19,8 @@ struct serving { /* a scenario */
     uint32_t late;         /* contenders that may be served after the preemptor */
     struct service **line; /* leaves with contenders left, the best one last */
     uint32_t count;
-    uint64_t left; /* fingerprint of the contenders that are left and what leaves ask */
+    uint64_t left;             /* fingerprint of the contenders that are left and what leaves ask */
+    struct orr_answers *known; /* of this search and earlier ones */
     uint32_t position_count;
 };
 
@@ -127,34 +128,34 @@ static enum answer place_heavy(struct serving *serving, const struct run *run)
 
 /* --- where it was --- */
 
-static uint64_t come_to(struct serving *serving)
+static uint64_t fingerprint_rooms(const struct orr_room_histogram *rooms)
 {
-    const uint64_t position =
-        orr_scatter(serving->left + orr_aggregate__fingerprint_rooms(&serving->rooms));
-    const struct orr_aggregate *aggregate = serving->search->refuter.flat->aggregate;
-    aggregate->positions[serving->position_count++] = position;
-    return position;
+    uint64_t fingerprint = 0;
+    for (uint32_t bits = rooms->some; bits != 0; bits &= bits - 1) {
+        const uint32_t gpus = (uint32_t)__builtin_ctz(bits);
+        fingerprint = fingerprint * UINT64_C(0xda942042e4dd58b5) +
+                      ((uint64_t)gpus << 32 | rooms->count[gpus]);
+    }
+    return fingerprint;
+}
+
+/* How it ends from here, where no light contenders are counted. */
+static enum answer look_up(struct serving *serving)
+{
+    const uint64_t position = orr_scatter(serving->left + fingerprint_rooms(&serving->rooms));
+    serving->search->refuter.flat->aggregate->positions[serving->position_count++] = position;
+    return (enum answer)orr_answers_find(serving->known, position);
 }
 
 static void note(const struct serving *serving, enum answer answer)
 {
-    struct orr_answers *known = &serving->search->session->victim_index->positions;
     for (uint32_t i = 0; i < serving->position_count; i++) {
-        orr_answers_note(known, serving->search->refuter.flat->aggregate->positions[i], answer);
+        orr_answers_note(serving->known, serving->search->refuter.flat->aggregate->positions[i],
+                         answer);
     }
 }
 
 /* --- serving --- */
-
-/* How it ends from here, where no light contenders are counted. */
-static enum answer find_end(struct serving *serving)
-{
-    const struct orr_answers *known = &serving->search->session->victim_index->positions;
-    const enum answer answer = (enum answer)orr_answers_find(known, come_to(serving));
-    const bool none = answer == NOT_KNOWN && serving->late == 0 &&
-                      orr_histogram__hold_all(&serving->rooms, &serving->tasks);
-    return none ? LEAVES_NONE : answer;
-}
 
 /* Serves the leaf until another one is before it. */
 static enum answer serve_leaf(struct serving *serving, struct service *leaf)
@@ -171,15 +172,23 @@ static enum answer serve_leaf(struct serving *serving, struct service *leaf)
         if (run->light) {
             serving->light[run->gpus > run->tasks] += count * run->tasks;
         } else {
-            answer = find_end(serving);
+            answer = look_up(serving);
+            if (answer == NOT_KNOWN && serving->late == 0 &&
+                orr_histogram__hold_all(&serving->rooms, &serving->tasks)) {
+                answer = LEAVES_NONE;
+            }
         }
     } while (answer == NOT_KNOWN && leaf->at < leaf->end &&
              (next == NULL || is_before(serving, leaf, next)));
     return answer;
 }
 
-static enum answer serve(struct serving *serving)
+static enum answer serve(struct serving *serving, const struct orr_aggregate *aggregate)
 {
+    for (uint32_t i = 0; i < aggregate->active_count; i++) {
+        ask(serving, aggregate->active[i], aggregate->active[i]->asked);
+        put_in_line(serving, aggregate->active[i]);
+    }
     while (serving->count > 0) {
         struct service *leaf = serving->line[--serving->count];
         const enum answer answer = serve_leaf(serving, leaf);
@@ -202,13 +211,12 @@ enum answer orr_aggregate__serve(const struct orr_victim_search *search,
                               .tasks = taken->window->tasks,
                               .late = taken->window->late,
                               .left = left,
+                              .known = &search->session->victim_index->aggregates,
                               .line = aggregate->active};
-    for (uint32_t i = 0; i < aggregate->active_count; i++) {
-        ask(&serving, aggregate->active[i], aggregate->active[i]->at->most);
-        put_in_line(&serving, aggregate->active[i]);
+    enum answer answer = look_up(&serving);
+    if (answer == NOT_KNOWN) {
+        answer = serve(&serving, aggregate);
+        note(&serving, answer);
     }
-    (void)come_to(&serving);
-    const enum answer answer = serve(&serving);
-    note(&serving, answer);
     return answer;
 }

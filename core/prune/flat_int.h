@@ -163,8 +163,7 @@ struct orr_victim_index {
     struct orr_answers failures;   /* how searches end: failure_memo.c, gang.c */
     struct orr_answers dry_runs;   /* dry_run_memo.c */
     uint64_t probes;               /* so many began */
-    struct orr_answers aggregates; /* aggregate.c */
-    struct orr_answers positions;  /* aggregate_serve.c */
+    struct orr_answers aggregates; /* aggregate_serve.c */
     struct orr_order order;        /* lent to one after another */
 };
 

@@ -20,7 +20,6 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->oldest.contenders);
     orr_free(all->failures.slots);
     orr_free(all->aggregates.slots);
-    orr_free(all->positions.slots);
     orr_free(all->dry_runs.slots);
     if (all->order.session != NULL) {
         orr_order_release(&all->order);
@@ -76,7 +75,6 @@ static struct orr_victim_index *open_index(const struct orr_session *session)
     }
     all->densest[ORR_SLOT_PODS] = 1; /* a node without places for pods takes none of any kind */
     all->aggregates.count = 1u << 16;
-    all->positions.count = 1u << 12;
     all->failures.count = 1u << 14;
     all->dry_runs.count = 1u << 14;
     return all;
