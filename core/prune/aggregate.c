@@ -49,7 +49,6 @@ static struct run make_run(const struct orr_flat *f, uint32_t place)
     if (contender != f->own) {
         run.gpus = contender->gpus * contender->tasks;
         run.waiting = gpus_of(&f->between[place]);
-        run.light = contender->gpus == 1 || (int32_t)contender->gpus == f->index->largest_node;
     }
     return run;
 }

@@ -13,7 +13,6 @@ struct run {
     uint32_t tasks;
     uint32_t gpus;    /* of each contender; of the preemptor 1, see `own` */
     uint32_t waiting; /* the most GPUs that a job asks which waits just before its first */
-    bool light;       /* see aggregate_serve.c */
     /* Fingerprint of the run and of those before it in its leaf; once the aggregate is opened, of
      * how the leaf stands, too. */
     uint64_t key;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Serving an aggregate: the leaf that stands best is served next, one contender after the other. Of
- * most of them the turn does not matter: tasks of one GPU find a place whenever they are served, as
- * long as all others did, and tasks that fill a node are alone in wanting an untouched one. These
- * light contenders are only counted, and placed before the next heavy one.
+/* Serving an aggregate: the leaf that stands best is served next, one contender after the other.
+ * Equal ones of a run are placed at once as long as their leaf stays before the next leaf.
  *
  * A serving ends as soon as it comes to where an earlier one was, of this search or another: as
  * many contenders are left of each run, the next ones of all leaves ask the same, or who waits
@@ -14,10 +12,9 @@
 
 struct serving { /* a scenario */
     const struct orr_victim_search *search;
-    struct orr_room_histogram rooms, tasks; /* tasks: that are left, with counted ones: */
-    uint32_t light[2];     /* of contenders whose turn it was: tasks of one GPU, of a whole node */
-    uint32_t late;         /* contenders that may be served after the preemptor */
-    struct service **line; /* leaves with contenders left, the best one last */
+    struct orr_room_histogram rooms, tasks; /* that are left */
+    uint32_t late;                          /* contenders that may be served after the preemptor */
+    struct service **line;                  /* leaves with contenders left, the best one last */
     uint32_t count;
     uint64_t left;             /* fingerprint of the contenders that are left and what leaves ask */
     struct orr_answers *known; /* of this search and earlier ones */
@@ -61,10 +58,9 @@ static void ask(struct serving *serving, struct service *leaf, uint32_t gpus)
     leaf->with = orr_aggregate__standing(serving->search->session, leaf, leaf->held + gpus);
 }
 
-/* Contenders of the leaf's next run have their places, or will: the next one, or `some`, as long as
- * the leaf is before the next leaf. Returns how many. */
-static uint32_t pass(struct serving *serving, struct service *leaf, bool some,
-                     const struct service *next)
+/* Contenders of the leaf's next run are served, as long as the leaf is before the next leaf.
+ * Returns how many. */
+static uint32_t pass(struct serving *serving, struct service *leaf, const struct service *next)
 {
     const uint32_t gpus = leaf->at->run->gpus;
     const uint64_t key = leaf->at->run->key;
@@ -73,7 +69,7 @@ static uint32_t pass(struct serving *serving, struct service *leaf, bool some,
         leaf->held += gpus;
         count++;
         ask(serving, leaf, gpus);
-    } while (some && count < leaf->left && (next == NULL || is_before(serving, leaf, next)));
+    } while (count < leaf->left && (next == NULL || is_before(serving, leaf, next)));
     serving->late -= leaf->goes_first ? 0 : count;
     serving->left -= key * count;
     leaf->left -= count;
@@ -88,42 +84,18 @@ static uint32_t pass(struct serving *serving, struct service *leaf, bool some,
 
 /* --- placing --- */
 
-/* False: a task finds no place. */
-static bool place(struct serving *serving, uint32_t tasks, uint32_t gpus)
+/* Equal contenders. NOT_KNOWN: all of them found places. */
+static enum answer place(struct serving *serving, const struct orr_contender *contender,
+                         uint32_t count)
 {
-    if (tasks == 0) {
-        return true;
+    const struct orr_contender *own = serving->search->refuter.flat->own;
+    const uint32_t tasks = count * contender->tasks;
+    orr_histogram_take(&serving->tasks, contender->gpus, tasks);
+    if (orr_histogram__place(&serving->rooms, tasks, contender->gpus) == tasks) {
+        return NOT_KNOWN;
     }
-    orr_histogram_take(&serving->tasks, gpus, tasks);
-    return orr_histogram__place(&serving->rooms, tasks, gpus) == tasks;
-}
-
-static bool place_light(struct serving *serving)
-{
-    const struct orr_flat *f = serving->search->refuter.flat;
-    const bool placed = place(serving, serving->light[0], 1) &&
-                        place(serving, serving->light[1], (uint32_t)f->index->largest_node);
-    serving->light[0] = serving->light[1] = 0;
-    return placed;
-}
-
-static enum answer place_heavy(struct serving *serving, const struct run *run)
-{
-    const struct orr_flat *f = serving->search->refuter.flat;
-    const struct orr_contender *contender = &f->contenders[run->contender];
-    if (!place_light(serving)) {
-        return LEAVES_SOME;
-    }
-    if (contender == f->own) {
-        return orr_histogram__places(&serving->rooms, f->own->gpus) >= f->own->tasks ? LEAVES_SOME
-                                                                                     : LEAVES_NONE;
-    }
-    if (!place(serving, contender->tasks, contender->gpus)) {
-        /* Nor does a preemptor that asks no less find a place. */
-        return contender->gpus > f->own->gpus || contender->tasks > f->own->tasks ? LEAVES_SOME
-                                                                                  : LEAVES_NONE;
-    }
-    return NOT_KNOWN;
+    /* Nor does a preemptor that asks no less find a place. */
+    return contender->gpus > own->gpus || contender->tasks > own->tasks ? LEAVES_SOME : LEAVES_NONE;
 }
 
 /* --- where it was --- */
@@ -139,12 +111,20 @@ static uint64_t fingerprint_rooms(const struct orr_room_histogram *rooms)
     return fingerprint;
 }
 
-/* How it ends from here, where no light contenders are counted. */
+/* How it ends from here. */
 static enum answer look_up(struct serving *serving)
 {
     const uint64_t position = orr_scatter(serving->left + fingerprint_rooms(&serving->rooms));
     serving->search->refuter.flat->aggregate->positions[serving->position_count++] = position;
     return (enum answer)orr_answers_find(serving->known, position);
+}
+
+static enum answer find_end(struct serving *serving)
+{
+    const enum answer answer = look_up(serving);
+    const bool none = answer == NOT_KNOWN && serving->late == 0 &&
+                      orr_histogram__hold_all(&serving->rooms, &serving->tasks);
+    return none ? LEAVES_NONE : answer;
 }
 
 static void note(const struct serving *serving, enum answer answer)
@@ -160,24 +140,18 @@ static void note(const struct serving *serving, enum answer answer)
 /* Serves the leaf until another one is before it. */
 static enum answer serve_leaf(struct serving *serving, struct service *leaf)
 {
+    const struct orr_flat *f = serving->search->refuter.flat;
     const struct service *next = serving->count > 0 ? serving->line[serving->count - 1] : NULL;
     enum answer answer = NOT_KNOWN;
     do {
-        const struct run *run = leaf->at->run;
-        answer = run->light ? NOT_KNOWN : place_heavy(serving, run);
-        if (answer != NOT_KNOWN) {
-            return answer;
+        const struct orr_contender *contender = &f->contenders[leaf->at->run->contender];
+        if (contender == f->own) {
+            return orr_histogram__places(&serving->rooms, f->own->gpus) >= f->own->tasks
+                       ? LEAVES_SOME
+                       : LEAVES_NONE;
         }
-        const uint32_t count = pass(serving, leaf, run->light, next);
-        if (run->light) {
-            serving->light[run->gpus > run->tasks] += count * run->tasks;
-        } else {
-            answer = look_up(serving);
-            if (answer == NOT_KNOWN && serving->late == 0 &&
-                orr_histogram__hold_all(&serving->rooms, &serving->tasks)) {
-                answer = LEAVES_NONE;
-            }
-        }
+        answer = place(serving, contender, pass(serving, leaf, next));
+        answer = answer == NOT_KNOWN ? find_end(serving) : answer;
     } while (answer == NOT_KNOWN && leaf->at < leaf->end &&
              (next == NULL || is_before(serving, leaf, next)));
     return answer;
@@ -199,7 +173,7 @@ static enum answer serve(struct serving *serving, const struct orr_aggregate *ag
             put_in_line(serving, leaf);
         }
     }
-    return place_light(serving) ? LEAVES_NONE : LEAVES_SOME;
+    return LEAVES_NONE;
 }
 
 enum answer orr_aggregate__serve(const struct orr_victim_search *search,
