@@ -224,9 +224,7 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_arena *memory = &search->memory;
-    if (!session->rules.proportion || session->abandoned || session->backlog == NULL ||
-        session->backlog->queue_count != session->queue_count ||
-        orr_victim_index_now(session)->uncounted_nodes > 0) {
+    if (!session->rules.proportion || orr_victim_index_now(session)->uncounted_nodes > 0) {
         return NULL;
     }
     struct orr_apart *s = orr_arena_alloc(memory, 1, sizeof *s);

@@ -106,9 +106,7 @@ static bool are_siblings(const struct orr_flat *f, const struct orr_session *ses
 
 bool orr_flat__rules_allow(const struct orr_session *session)
 {
-    const struct orr_session_rules *rules = &session->rules;
-    return !rules->literal && !rules->numa && rules->gpu_placement == ORR_PLACEMENT_BINPACK &&
-           !session->abandoned && session->backlog != NULL;
+    return !session->rules.numa && session->rules.gpu_placement == ORR_PLACEMENT_BINPACK;
 }
 
 /* Lists who is in the backlog and does not wait. False: it lacks some that do. */

@@ -3,13 +3,17 @@
 #include "apart.h"
 #include "flat_int.h"
 
-/* The pruner is on, is for such a search and refutes what it is asked. `outcome` is looked at only
- * then. */
-#define REFUTES(search, pruner, applies, outcome)                                                  \
-    (orr_prune__is_on(search, pruner) && (applies) && orr_prune__refutes(search, pruner, outcome))
-/* The same of one that only says whether a place is lacking. */
-#define LACKS(search, pruner, applies, lacking)                                                    \
-    REFUTES(search, pruner, applies, (lacking) ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED)
+/* What a pruner that only knows whether a place is lacking is asked. */
+static bool refutes_place(struct orr_victim_search *search, enum orr_pruner pruner, bool lacking)
+{
+    return orr_prune__refutes(search, pruner,
+                              lacking ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED);
+}
+
+static bool consolidates(const struct orr_victim_search *search)
+{
+    return search->action == ORR_ACTION_CONSOLIDATION;
+}
 
 static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 {
@@ -24,7 +28,7 @@ static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 /* Of consolidation the index knows them. */
 static void list_candidates(struct orr_victim_search *search)
 {
-    if (search->action != ORR_ACTION_CONSOLIDATION) {
+    if (!consolidates(search)) {
         orr_victim__find_candidates(search);
         return;
     }
@@ -38,14 +42,15 @@ static void list_candidates(struct orr_victim_search *search)
 }
 
 /* A budget counts scenarios that cannot succeed too, so that none may be left out. Where v0.17 left
- * changes uncommitted, nothing is known. */
+ * changes uncommitted, or without a backlog, nothing is known. */
 static bool tries_all(const struct orr_session *session)
 {
     const struct orr_session_rules *rules = &session->rules;
     const struct orr_scenario_budget *budget = &rules->scenario_budget;
     return rules->literal || rules->prune.off == (1u << ORR_PRUNERS) - 1 || session->abandoned ||
-           session->backlog == NULL || budget->action > 0 || budget->job > 0 ||
-           budget->node_local_greedy > 0 || budget->multi_node_gang > 0;
+           session->backlog == NULL || session->backlog->queue_count != session->queue_count ||
+           budget->action > 0 || budget->job > 0 || budget->node_local_greedy > 0 ||
+           budget->multi_node_gang > 0;
 }
 
 bool orr_refute__search(struct orr_victim_search *search)
@@ -59,32 +64,36 @@ bool orr_refute__search(struct orr_victim_search *search)
         return false;
     }
     if (search->queue_count == 0 ||
-        REFUTES(search, ORR_PRUNER_PLACES, search->action == ORR_ACTION_CONSOLIDATION,
-                orr_victim__refute_moves(session, search->job, first))) {
+        (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
+         orr_prune__refutes(search, ORR_PRUNER_PLACES,
+                            orr_victim__refute_moves(session, search->job, first)))) {
         return true;
     }
     orr_victim__open_flat(search);
     if (!orr_flat__is_flat(search)) {
         list_candidates(search);
     }
-    return search->candidate_count == 0 || /* NUMA zones are in no fingerprint */
-           REFUTES(search, ORR_PRUNER_FAILED_BEFORE, session->numa == NULL,
-                   orr_victim__failed_before(search)) ||
-           REFUTES(search, ORR_PRUNER_SERVED_FIRST, orr_flat__is_flat(search),
-                   orr_flat__search_outcome(search));
+    return search->candidate_count == 0 ||
+           (session->numa == NULL /* NUMA zones are in no fingerprint */ &&
+            orr_prune__is_on(search, ORR_PRUNER_FAILED_BEFORE) &&
+            orr_prune__refutes(search, ORR_PRUNER_FAILED_BEFORE,
+                               orr_victim__failed_before(search))) ||
+           (orr_flat__is_flat(search) && orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+            orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_flat__search_outcome(search)));
 }
 
 bool orr_refute__first_task(struct orr_victim_search *search)
 {
-    return REFUTES(search, ORR_PRUNER_DOMAINS,
-                   orr_victim__is_one_gang(search) && orr_victim__pins_domain(search),
-                   orr_victim__refute_tasks(search, 1));
+    return orr_prune__is_on(search, ORR_PRUNER_DOMAINS) && orr_victim__is_one_gang(search) &&
+           orr_victim__pins_domain(search) &&
+           orr_prune__refutes(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
 }
 
 bool orr_refute__gang(struct orr_victim_search *search)
 {
-    return REFUTES(search, ORR_PRUNER_GANG, orr_victim__is_one_gang(search),
-                   orr_victim__refute_tasks(search, search->tasks.count));
+    return orr_prune__is_on(search, ORR_PRUNER_GANG) && orr_victim__is_one_gang(search) &&
+           orr_prune__refutes(search, ORR_PRUNER_GANG,
+                              orr_victim__refute_tasks(search, search->tasks.count));
 }
 
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,
@@ -111,9 +120,9 @@ enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_a
 bool orr_refute__generator(struct orr_victim_search *search)
 {
     enter(search, ORR_REFUTE_GENERATOR); /* nothing of an earlier one is in doubt */
-    return LACKS(search, ORR_PRUNER_SERVED_FIRST,
-                 search->generator == ORR_NODE_LOCAL_GREEDY && orr_flat__is_flat(search),
-                 orr_flat__single_nodes_fail(search));
+    return search->generator == ORR_NODE_LOCAL_GREEDY && orr_flat__is_flat(search) &&
+           orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
+           refutes_place(search, ORR_PRUNER_SERVED_FIRST, orr_flat__single_nodes_fail(search));
 }
 
 /* --- windows --- */
@@ -146,11 +155,13 @@ uint32_t orr_refute__least_window(struct orr_victim_search *search)
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
     enter(search, ORR_REFUTE_WINDOW);
-    return LACKS(search, ORR_PRUNER_REGAIN, search->action == ORR_ACTION_CONSOLIDATION,
-                 orr_victim__cannot_regain(search, from, to)) ||
-           LACKS(search, ORR_PRUNER_AGGREGATE,
-                 search->refuter.flat != NULL && search->recorded.count == 0,
-                 !orr_victim__leaves_place(search, from, to, nth));
+    return (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
+            refutes_place(search, ORR_PRUNER_REGAIN,
+                          orr_victim__cannot_regain(search, from, to))) ||
+           (search->refuter.flat != NULL && search->recorded.count == 0 &&
+            orr_prune__is_on(search, ORR_PRUNER_AGGREGATE) &&
+            refutes_place(search, ORR_PRUNER_AGGREGATE,
+                          !orr_victim__leaves_place(search, from, to, nth)));
 }
 
 /* --- scenarios --- */
@@ -179,11 +190,14 @@ static enum orr_outcome serve_apart(struct orr_victim_search *search,
 bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential)
 {
     enter(search, ORR_REFUTE_SCENARIO);
-    return LACKS(search, ORR_PRUNER_DOMAINS, true,
-                 orr_victim__lacks_places(search, true, potential)) ||
-           LACKS(search, ORR_PRUNER_PLACES, search->action == ORR_ACTION_CONSOLIDATION,
-                 orr_victim__lacks_places(search, false, potential)) ||
-           REFUTES(search, ORR_PRUNER_DRY_RUN, true, serve_apart(search, potential));
+    return (orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
+            refutes_place(search, ORR_PRUNER_DOMAINS,
+                          orr_victim__lacks_places(search, true, potential))) ||
+           (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
+            refutes_place(search, ORR_PRUNER_PLACES,
+                          orr_victim__lacks_places(search, false, potential))) ||
+           (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN) &&
+            orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, serve_apart(search, potential)));
 }
 
 /* --- what happened --- */
