@@ -143,12 +143,7 @@ static const struct orr_topology_level *level_of(const struct orr_session *sessi
     const struct orr_topology_level *level = NULL;
     uint32_t set = orr_prune__only_pod_set(session, &session->jobs[job]);
     for (; set != ORR_NONE && level == NULL; set = session->sets[set].parent) {
-        const struct orr_constraint *constraint = &session->sets[set].constraint;
-        const struct orr_topology *topology =
-            constraint->topology == NULL || constraint->required == NULL
-                ? NULL
-                : orr_session_find_topology(session, constraint->topology);
-        level = topology == NULL ? NULL : orr_topology_find_level(topology, constraint->required);
+        level = orr_victim__required_level(session, &session->sets[set]);
     }
     return level;
 }

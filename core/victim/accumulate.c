@@ -208,16 +208,23 @@ static int64_t set_gpus(const struct orr_victim_search *search, uint32_t set)
     return sum;
 }
 
-/* Of a set of sets: the level it must stay within a domain of, or NULL. */
-static const struct orr_topology_level *required_level(const struct orr_session *session,
-                                                       const struct orr_sset *set)
+const struct orr_topology_level *orr_victim__required_level(const struct orr_session *session,
+                                                            const struct orr_sset *set)
 {
-    if (set->is_pods || set->constraint.topology == NULL || set->constraint.required == NULL) {
-        return NULL;
-    }
+    const struct orr_constraint *constraint = &set->constraint;
     const struct orr_topology *topology =
-        orr_session_find_topology(session, set->constraint.topology);
-    return topology == NULL ? NULL : orr_topology_find_level(topology, set->constraint.required);
+        constraint->topology == NULL || constraint->required == NULL
+            ? NULL
+            : orr_session_find_topology(session, constraint->topology);
+    return topology == NULL ? NULL : orr_topology_find_level(topology, constraint->required);
+}
+
+/* The filter does not look at pod sets. */
+static const struct orr_topology_level *filtered_level(const struct orr_session *session,
+                                                       uint32_t set)
+{
+    const struct orr_sset *of = &session->sets[set];
+    return of->is_pods ? NULL : orr_victim__required_level(session, of);
 }
 
 static bool level_has_room(struct orr_victim_search *search, const struct orr_topology_level *level)
@@ -234,7 +241,7 @@ static bool level_has_room(struct orr_victim_search *search, const struct orr_to
         }
     }
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
-        if (required_level(session, &session->sets[s]) == level) {
+        if (filtered_level(session, s) == level) {
             requirements[count++] = amount(session, set_gpus(search, s));
         }
     }
@@ -247,8 +254,7 @@ static bool level_has_room(struct orr_victim_search *search, const struct orr_to
     return possible;
 }
 
-/* Filter of topology: the sets that must stay within a domain need domains with enough GPUs. Pod
- * sets are not looked at. */
+/* Filter of topology: the sets that must stay within a domain need domains with enough GPUs. */
 static bool pass_topology_filter(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
@@ -259,7 +265,7 @@ static bool pass_topology_filter(struct orr_victim_search *search)
         return search->capacities.domain_holds;
     }
     for (uint32_t s = job->first_set; passes && s < job->first_set + job->set_count; s++) {
-        const struct orr_topology_level *level = required_level(session, &session->sets[s]);
+        const struct orr_topology_level *level = filtered_level(session, s);
         count += level != NULL;
         passes = level == NULL || level_has_room(search, level);
     }

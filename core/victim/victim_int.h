@@ -179,6 +179,9 @@ bool orr_victim__step(struct orr_victim_search *search);
 /* Steps are popped anew from now on. */
 void orr_victim__forget_steps(struct orr_victim_search *search);
 bool orr_victim__passes_filters(struct orr_victim_search *search);
+/* The level that the set must stay within a domain of, or NULL. */
+const struct orr_topology_level *orr_victim__required_level(const struct orr_session *session,
+                                                            const struct orr_sset *set);
 /* v017.c. D2: the status of a victim of the scenario, which in v0.17 may have it twice; and lists
  * the recorded victims of the jobs that the scenario takes in again. */
 uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t at);
