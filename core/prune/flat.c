@@ -160,6 +160,9 @@ static bool add_row(struct orr_victim_search *search, const struct orr_contender
     }
     f->rows[f->row_count++] = row;
     search->candidate_count += row->count;
+    f->sizes.set |= row->sizes.set;
+    f->sizes.gangs |= row->sizes.gangs;
+    f->sizes.unlike |= row->sizes.unlike;
     const uint32_t mixed = search->action == ORR_ACTION_CONSOLIDATION ? row->count : 1;
     for (uint32_t s = 0; s < mixed; s++) {
         if (leaf_of(f, search, session->jobs[row->contenders[s].job].queue) == ORR_NONE) {

@@ -88,6 +88,7 @@ struct orr_flat {
     const struct orr_contender_row *
         *rows; /* whoever may be a victim; of several queues in consolidation */
     uint32_t row_count;
+    struct orr_sizes sizes; /* of all of them */
     /* Some of them are odd, or lanes do not tell who waits: only windows without odd victims are
      * asked as in a flat world. */
     bool odd;
@@ -102,6 +103,7 @@ struct orr_flat {
     uint32_t leaf_count;
     uint32_t
         compared_for; /* so many of the preemptor's tasks: what is known of leaves going first */
+    bool all_first;   /* reclaim: whoever are victims, they are served before the preemptor */
     struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
     const struct orr_victim_index *index; /* what nodes have free, before anything is tried */
     uint32_t *absent;                     /* jobs of the backlog that do not wait */
@@ -202,6 +204,11 @@ enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search);
 /* served_first.c, before the first probe: so does every scenario of the victims of a single node,
  * and of the gangs that have a task there. */
 bool orr_flat__single_nodes_fail(struct orr_victim_search *search);
+/* gang.c: KAI's filter of idle GPUs would pass for one task that asks so much, if all that the jobs
+ * of the rows hold were gone. */
+bool orr_victim__passes_with_all(const struct orr_session *session,
+                                 const struct orr_contender_row *const *rows, uint32_t row_count,
+                                 int64_t mgpu);
 /* aggregate.c: the scenario of the potential victims on the bearing nodes [from, to). False: it
  * would not be solved. Quicker than to list its victims. `nth`: of the windows of a state, counted
  * from 0, if they grow as those of multi-node gangs do; else ORR_NONE. */

@@ -63,27 +63,46 @@ enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint
     return lacks ? ORR_OUTCOME_NOT_PLACED : ORR_OUTCOME_SOLVED;
 }
 
-/* --- of consolidation, before a search --- */
+/* --- before a search is prepared --- */
 
-/* KAI's filter of idle GPUs would pass for one task that asks so much. */
-static bool passes_filter(const struct orr_session *session, const struct orr_victims *victims,
-                          int64_t mgpu)
+static bool is_held(const struct orr_place *live)
+{
+    return live->node != ORR_NONE && orr_status_in(live->status, ORR_STATES_ACTIVE_ALLOCATED);
+}
+
+/* As KAI's filter of idle GPUs counts them. */
+static int64_t idle_with(const struct orr_session *session, uint32_t node)
+{
+    return session->victim_index->gained[node] + orr_session_idle_gpus(session, node) +
+           orr_session_releasing_gpus(session, node);
+}
+
+bool orr_victim__passes_with_all(const struct orr_session *session,
+                                 const struct orr_contender_row *const *rows, uint32_t row_count,
+                                 int64_t mgpu)
 {
     int64_t *gained = session->victim_index->gained;
     bool passes = false;
-    for (uint32_t i = 0; i < victims->count; i++) {
-        const struct orr_place *live = &session->tasks[victims->items[i].task].live;
-        gained[live->node] += live->quota_mgpu;
+    for (uint32_t r = 0; r < row_count; r++) {
+        for (uint32_t c = 0; c < rows[r]->count && !passes; c++) {
+            const struct orr_sjob *of = &session->jobs[rows[r]->contenders[c].job];
+            for (uint32_t t = of->first_task; t < of->first_task + of->task_count; t++) {
+                const struct orr_place *live = &session->tasks[t].live;
+                if (is_held(live)) {
+                    gained[live->node] += live->quota_mgpu;
+                    passes = passes || idle_with(session, live->node) >= mgpu;
+                }
+            }
+        }
     }
     for (uint32_t n = 0; n < session->node_count; n++) {
-        passes = passes || gained[n] + orr_session_idle_gpus(session, n) +
-                                   orr_session_releasing_gpus(session, n) >=
-                               mgpu;
+        passes = passes || idle_with(session, n) >= mgpu;
         gained[n] = 0;
     }
     return passes;
 }
 
+/* Consolidation, before a search. */
 static enum orr_outcome foresee(struct orr_session *session, uint32_t job,
                                 const struct orr_ask *first)
 {
@@ -96,15 +115,14 @@ static enum orr_outcome foresee(struct orr_session *session, uint32_t job,
     for (uint32_t c = 0; c < oldest->count; c++) {
         const struct orr_sjob *of = &session->jobs[oldest->contenders[c].job];
         for (uint32_t t = of->first_task; t < of->first_task + of->task_count; t++) {
-            if (session->tasks[t].live.node != ORR_NONE &&
-                orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
+            if (is_held(&session->tasks[t].live)) {
                 orr_victims_push(&search.potential, &(struct orr_victim){.task = t});
             }
         }
     }
     if (search.tasks.count > 0 && orr_victim__lacks_places(&search, false, &search.potential)) {
-        outcome = passes_filter(session, &search.potential, mgpu) ? ORR_OUTCOME_NOT_PLACED
-                                                                  : ORR_OUTCOME_FILTERED;
+        outcome = orr_victim__passes_with_all(session, &oldest, 1, mgpu) ? ORR_OUTCOME_NOT_PLACED
+                                                                         : ORR_OUTCOME_FILTERED;
     }
     orr_free(search.potential.items);
     orr_task_list_release(&search.tasks);

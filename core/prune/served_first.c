@@ -94,28 +94,6 @@ bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *s
                        f->index->most_idle < (int32_t)small));
 }
 
-/* With all victims together some node would pass KAI's filter of idle GPUs for a task of the
- * preemptor. */
-static bool accumulate_enough(const struct orr_victim_search *search)
-{
-    const struct orr_session *session = search->session;
-    const struct orr_flat *f = search->refuter.flat;
-    const uint32_t enough = f->own->gpus;
-    uint32_t *more = orr_arena_alloc(f->arena, session->node_count, sizeof *more); /* by node */
-    bool found = enough <= ORR_COUNTED_GPUS && f->index->by_whole.some >> enough != 0;
-    for (uint32_t r = 0; r < f->row_count; r++) {
-        for (uint32_t s = 0; s < f->rows[r]->count && !found; s++) {
-            const struct orr_contender *contender = &f->rows[r]->contenders[s];
-            for (uint32_t t = 0; t < contender->tasks; t++) {
-                const uint32_t node = orr_flat__node(session, contender, t);
-                more[node] += (uint32_t)orr_task_gpus(session, contender->first_task + t);
-                found = found || (uint32_t)f->index->whole[node] + more[node] >= enough;
-            }
-        }
-    }
-    return found;
-}
-
 /* The preemptor stands no better than by what it asks, nor than one that waits before it does by
  * its GPUs alone. */
 static void rank_preemptor(struct orr_victim_search *search)
@@ -145,47 +123,27 @@ void orr_flat__compare_leaves(struct orr_victim_search *search)
         return;
     }
     rank_preemptor(search);
+    f->all_first = may;
     for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the leaf after the preemptor's */
         struct orr_leaf *leaf = &f->leaves[r + 1];
         leaf->served_first = all_served_first(search, f->rows[r], leaf, &f->preemptor_rank);
+        f->all_first = f->all_first && leaf->served_first;
     }
     f->compared_for = search->k;
 }
 
-/* Reclaim: whoever is a victim is served before the preemptor. */
-static bool all_go_first(struct orr_victim_search *search)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    bool first = true;
-    orr_flat__compare_leaves(search);
-    for (uint32_t r = 0; r < f->row_count; r++) {
-        first = first && f->leaves[r + 1].served_first;
-    }
-    return first;
-}
-
-/* Whoever is a victim comes back. */
-static bool nobody_can_lose(const struct orr_flat *f)
-{
-    struct orr_sizes sizes = {0};
-    for (uint32_t r = 0; r < f->row_count; r++) {
-        const struct orr_sizes *own = &f->rows[r]->sizes;
-        sizes.set |= own->set;
-        sizes.gangs = sizes.gangs || own->gangs;
-        sizes.unlike = sizes.unlike || own->unlike;
-    }
-    return orr_flat__leave_nothing(f, &sizes);
-}
-
 enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search)
 {
-    if (!accumulate_enough(search)) {
+    const struct orr_flat *f = search->refuter.flat;
+    const uint32_t enough = f->own->gpus;
+    const bool found = enough <= ORR_COUNTED_GPUS && f->index->by_whole.some >> enough != 0;
+    if (!found && !orr_victim__passes_with_all(search->session, f->rows, f->row_count,
+                                               enough * (int64_t)ORR_MGPU)) {
         return ORR_OUTCOME_FILTERED;
     }
-    return search->action == ORR_ACTION_RECLAIM && all_go_first(search) &&
-                   nobody_can_lose(search->refuter.flat)
-               ? ORR_OUTCOME_NOT_PLACED
-               : ORR_OUTCOME_SOLVED;
+    orr_flat__compare_leaves(search);
+    return f->all_first && orr_flat__leave_nothing(f, &f->sizes) ? ORR_OUTCOME_NOT_PLACED
+                                                                 : ORR_OUTCOME_SOLVED;
 }
 
 bool orr_flat__single_nodes_fail(struct orr_victim_search *search)
@@ -193,7 +151,8 @@ bool orr_flat__single_nodes_fail(struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     const struct orr_flat *f = search->refuter.flat;
     const bool full = f->index->whole_in_all == 0 && f->index->most_idle == 0;
-    if (search->action != ORR_ACTION_RECLAIM || !all_go_first(search)) {
+    orr_flat__compare_leaves(search);
+    if (!f->all_first) {
         return false;
     }
     struct orr_sizes *on_node = orr_arena_alloc(f->arena, session->node_count, sizeof *on_node);
