@@ -109,28 +109,18 @@ bool orr_flat__rules_allow(const struct orr_session *session)
     return !session->rules.numa && session->rules.gpu_placement == ORR_PLACEMENT_BINPACK;
 }
 
-/* Lists who is in the backlog and does not wait. False: it lacks some that do. */
-static bool list_absent(const struct orr_victim_search *search)
+/* But for jobs that were placed since lanes were brought up to date, whoever waits is in one. */
+static bool lanes_tell(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    struct orr_flat *f = search->refuter.flat;
-    f->absent = orr_arena_take(f->arena, session->changed_count + (size_t)1, sizeof *f->absent);
-    f->absent[f->absent_count++] = search->job;
-    for (uint32_t i = 0; i < session->changed_count; i++) {
+    bool tell = session->backlog->unready_count == 0;
+    for (uint32_t i = 0; i < session->changed_count && tell; i++) {
         const uint32_t j = session->changed_jobs[i];
         const struct orr_sjob *job = &session->jobs[j];
-        const bool listed =
-            j < session->backlog->job_count && session->backlog->lane_of_job[j] != ORR_NONE;
-        if (j == search->job || (job->pending == 0 && !listed)) {
-            continue;
-        }
-        if (job->pending == 0) {
-            f->absent[f->absent_count++] = j;
-        } else if (!listed || job->pending != job->task_count) {
-            return false;
-        }
+        tell = job->pending == 0 || j == search->job ||
+               (job->pending == job->task_count && orr_flat__lane(session, j) != ORR_NONE);
     }
-    return true;
+    return tell;
 }
 
 /* --- who may lose something --- */
@@ -209,7 +199,7 @@ void orr_victim__open_flat(struct orr_victim_search *search)
     *f->own = orr_flat__contender(session, search->job, search->tasks.tasks[0], 1);
     f->own->elastic_state = (int8_t)orr_jobview_elastic_state(session, search->view);
     f->own->leaf = leaf_of(f, search, session->jobs[search->job].queue);
-    f->odd = session->backlog->unready_count > 0 || !list_absent(search);
+    f->odd = !lanes_tell(search);
     if (f->own->leaf == ORR_NONE || !are_siblings(f, session) || !list_rows(search)) {
         search->refuter.flat = NULL;
     }

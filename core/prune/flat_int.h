@@ -106,9 +106,7 @@ struct orr_flat {
     bool all_first;   /* reclaim: whoever are victims, they are served before the preemptor */
     struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
     const struct orr_victim_index *index; /* what nodes have free, before anything is tried */
-    uint32_t *absent;                     /* jobs of the backlog that do not wait */
-    uint32_t absent_count;
-    bool over_quota; /* the preemptor can get nothing */
+    bool over_quota;                      /* the preemptor can get nothing */
     struct orr_aggregate *aggregate;
     struct orr_windows *windows; /* NULL until the first probe */
 };
@@ -218,6 +216,13 @@ bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, u
 bool orr_flat__rules_allow(const struct orr_session *session);
 /* Its tasks ask whole GPUs and nothing else of a node. */
 bool orr_flat__is_preemptor(const struct orr_victim_search *search);
+
+/* Of a job that waited when lanes were brought up to date, or ORR_NONE. */
+static inline uint32_t orr_flat__lane(const struct orr_session *session, uint32_t job)
+{
+    const struct orr_backlog *backlog = session->backlog;
+    return job < backlog->job_count ? backlog->lane_of_job[job] : ORR_NONE;
+}
 
 /* How many of the lane, counted from its first, are served before the contender; at least `from`.
  */

@@ -146,27 +146,24 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
 
 /* Who waits in the queue and is served before the contender; the preemptor itself waits like
  * others, and jobs that were placed since the backlog was brought up to date do not. */
-static void hash_waiting_before(uint64_t *fingerprint, const struct orr_victim_search *search,
+static void hash_waiting_before(uint64_t *fingerprint, const struct orr_session *session,
                                 uint32_t queue, const struct orr_contender *contender)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_backlog *backlog = session->backlog;
-    const struct orr_flat *f = search->refuter.flat;
-    const struct orr_backlog_leaf *leaf = &backlog->leaves[queue];
+    const struct orr_backlog_leaf *leaf = &session->backlog->leaves[queue];
     orr_fingerprint_word(fingerprint, queue);
     for (uint32_t i = 0; i < leaf->count; i++) {
         const uint32_t index = leaf->lanes[i];
         const uint32_t count = orr_flat__count_before(session, index, contender, 0);
         if (count > 0) {
-            orr_fingerprint_word(fingerprint, backlog->lanes[index].generation);
+            orr_fingerprint_word(fingerprint, session->backlog->lanes[index].generation);
             orr_fingerprint_word(fingerprint, count);
         }
     }
-    for (uint32_t i = 0; i < f->absent_count; i++) {
-        const uint32_t lane = backlog->lane_of_job[f->absent[i]];
-        if (lane != ORR_NONE && backlog->lanes[lane].queue == queue &&
-            f->absent[i] != search->job) {
-            orr_fingerprint_word(fingerprint, session->jobs[f->absent[i]].serial);
+    for (uint32_t i = 0; i < session->changed_count; i++) {
+        const struct orr_sjob *job = &session->jobs[session->changed_jobs[i]];
+        if (job->queue == queue && job->pending == 0 &&
+            orr_flat__lane(session, session->changed_jobs[i]) != ORR_NONE) {
+            orr_fingerprint_word(fingerprint, job->serial);
         }
     }
 }
@@ -177,13 +174,13 @@ uint64_t orr_flat__waiting_fingerprint(const struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     uint64_t fingerprint = 0;
-    hash_waiting_before(&fingerprint, search, session->jobs[search->job].queue,
+    hash_waiting_before(&fingerprint, session, session->jobs[search->job].queue,
                         search->refuter.flat->own);
     for (uint32_t i = 0; i < search->queue_count; i++) {
         const uint32_t queue = search->queues[i];
         const struct orr_contender_row *row = &orr_victim_index_in(session, queue)->row;
         if (row->count > 0) {
-            hash_waiting_before(&fingerprint, search, queue, &row->contenders[row->count - 1]);
+            hash_waiting_before(&fingerprint, session, queue, &row->contenders[row->count - 1]);
         }
     }
     return fingerprint;
