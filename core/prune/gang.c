@@ -90,7 +90,8 @@ bool orr_victim__passes_with_all(const struct orr_session *session,
                 const struct orr_place *live = &session->tasks[t].live;
                 if (is_held(live)) {
                     gained[live->node] += live->quota_mgpu;
-                    passes = passes || idle_with(session, live->node) >= mgpu;
+                    passes = passes || (gained[live->node] >= mgpu && /* which is read sooner */
+                                        idle_with(session, live->node) >= mgpu);
                 }
             }
         }
