@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where pods of whole GPUs go, from counts of GPUs alone: of the open nodes with room one where
- * that is idle now before others, then the fullest, then the first by name. Nodes with idle GPUs
- * are few where it matters and are looked at one by one; all are kept by room, in bits by rank. */
+ * that is idle now before others, then the fullest, then the first by name. All are kept by room
+ * and by idle GPUs, in bits by rank. */
 #include <orrery/core/gpu_counts.h>
 
 #include <string.h>
@@ -23,10 +23,10 @@ struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
     counts->session = session;
     counts->nodes = orr_arena_alloc(arena, nodes, sizeof *counts->nodes);
     counts->open = orr_arena_take(arena, nodes, sizeof *counts->open);
-    counts->at_once = orr_arena_take(arena, nodes, sizeof *counts->at_once);
     counts->node_of_rank = orr_arena_take(arena, nodes, sizeof *counts->node_of_rank);
     for (uint32_t g = 0; g <= ORR_COUNTED_GPUS; g++) {
         counts->with_room[g] = orr_arena_alloc(arena, nodes / 64 + 1, sizeof(uint64_t));
+        counts->with_idle[g] = orr_arena_alloc(arena, nodes / 64 + 1, sizeof(uint64_t));
     }
     counts->moves = orr_arena_take(arena, session->task_count, sizeof *counts->moves);
     counts->among = orr_arena_take(arena, nodes, sizeof *counts->among);
@@ -44,6 +44,9 @@ static void file_node(struct orr_gpu_counts *counts, uint32_t node, bool in)
         const uint32_t rank = counts->nodes[node].rank;
         counts->with_room[room][rank / 64] ^= bit_of(rank);
         counts->with_room_count[room] += in ? 1 : UINT32_MAX;
+        for (int32_t g = counts->nodes[node].idle; g > 0; g--) {
+            counts->with_idle[g][rank / 64] ^= bit_of(rank);
+        }
         const uint64_t content =
             orr_scatter(counts->by_node ? (uint64_t)(rank + 1) << 32 | (uint64_t)room << 16 |
                                               (uint16_t)counts->nodes[node].idle
@@ -70,9 +73,7 @@ void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node)
         at->idle = (int32_t)(idle / ORR_MGPU);
         at->is_open = true;
         counts->open[counts->open_count++] = node;
-        if (idle > 0) {
-            counts->at_once[counts->at_once_count++] = node;
-        }
+        counts->most_idle = at->idle > counts->most_idle ? at->idle : counts->most_idle;
     }
 }
 
@@ -98,42 +99,36 @@ void orr_gpu_counts_evict(struct orr_gpu_counts *counts, uint32_t task)
 void orr_gpu_counts_start(struct orr_gpu_counts *counts, bool by_node)
 {
     counts->by_node =
-        by_node || (counts->at_once_count > 0 && counts->session->rules.node_availability);
+        by_node || (counts->most_idle > 0 && counts->session->rules.node_availability);
     for (uint32_t i = 0; i < counts->open_count; i++) {
         file_node(counts, counts->open[i], true);
     }
 }
 
-static uint32_t find_idle(const struct orr_gpu_counts *counts, int32_t gpus)
+/* The fullest open node with room, of those `among` (bits by rank) unless it is NULL. */
+static uint32_t find_fullest(const struct orr_gpu_counts *counts, int32_t gpus,
+                             const uint64_t *among)
 {
-    uint32_t best = ORR_NONE;
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < counts->at_once_count; i++) {
-        const uint32_t node = counts->at_once[i];
-        const struct orr_gpu_node *at = &counts->nodes[node];
-        const uint64_t one = (uint64_t)at->room << 32 | at->rank;
-        if (at->room >= gpus && at->idle >= gpus && one < least) {
-            best = node;
-            least = one;
+    const uint32_t words = counts->session->node_count / 64 + 1;
+    for (int32_t room = gpus; room <= ORR_COUNTED_GPUS; room++) {
+        const uint64_t *bits = counts->with_room[room];
+        for (uint32_t w = 0; counts->with_room_count[room] > 0 && w < words; w++) {
+            const uint64_t found = among == NULL ? bits[w] : bits[w] & among[w];
+            if (found != 0) {
+                return counts->node_of_rank[64 * w + (uint32_t)__builtin_ctzll(found)];
+            }
         }
     }
-    return best;
+    return ORR_NONE;
 }
 
 static uint32_t find_node(const struct orr_gpu_counts *counts, int32_t gpus)
 {
     uint32_t node = ORR_NONE;
-    if (counts->session->rules.node_availability) {
-        node = find_idle(counts, gpus);
+    if (gpus <= counts->most_idle && counts->session->rules.node_availability) {
+        node = find_fullest(counts, gpus, counts->with_idle[gpus]);
     }
-    for (int32_t room = gpus; node == ORR_NONE && room <= ORR_COUNTED_GPUS; room++) {
-        const uint64_t *bits = counts->with_room[room];
-        for (uint32_t w = 0; counts->with_room_count[room] > 0 && node == ORR_NONE; w++) {
-            node = bits[w] == 0 ? ORR_NONE
-                                : counts->node_of_rank[64 * w + (uint32_t)__builtin_ctzll(bits[w])];
-        }
-    }
-    return node;
+    return node == ORR_NONE ? find_fullest(counts, gpus, NULL) : node;
 }
 
 void orr_gpu_counts_take_back(struct orr_gpu_counts *counts, uint32_t move_count)
@@ -265,13 +260,17 @@ void orr_gpu_counts_close(struct orr_gpu_counts *counts)
     for (uint32_t i = 0; i < counts->open_count; i++) {
         counts->nodes[counts->open[i]].is_open = false;
     }
-    for (uint32_t room = 1; room <= ORR_COUNTED_GPUS; room++) {
-        if (counts->with_room_count[room] > 0) {
-            memset(counts->with_room[room], 0,
-                   (counts->session->node_count / 64 + 1) * sizeof(uint64_t));
-            counts->with_room_count[room] = 0;
+    const size_t size = (counts->session->node_count / 64 + 1) * sizeof(uint64_t);
+    for (uint32_t g = 1; g <= ORR_COUNTED_GPUS; g++) {
+        if (counts->with_room_count[g] > 0) {
+            memset(counts->with_room[g], 0, size);
+            counts->with_room_count[g] = 0;
+        }
+        if ((int32_t)g <= counts->most_idle) {
+            memset(counts->with_idle[g], 0, size);
         }
     }
-    counts->open_count = counts->at_once_count = counts->move_count = 0;
+    counts->open_count = counts->move_count = 0;
+    counts->most_idle = 0;
     counts->content = 0;
 }

@@ -21,10 +21,11 @@ struct orr_gpu_counts {
     const struct orr_session *session;
     struct orr_gpu_node *nodes;
     uint32_t *open, open_count;
-    uint32_t *at_once, at_once_count; /* open nodes with idle GPUs */
+    int32_t most_idle; /* GPUs of an open node, in the session */
     uint32_t *node_of_rank;
     uint64_t
         *with_room[ORR_COUNTED_GPUS + 1]; /* by room: the open nodes that have it, bits by rank */
+    uint64_t *with_idle[ORR_COUNTED_GPUS + 1];      /* of these, those with at least so many idle */
     uint32_t with_room_count[ORR_COUNTED_GPUS + 1]; /* by room: how many these are */
     struct orr_gpu_move {
         uint32_t node;
