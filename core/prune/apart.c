@@ -273,8 +273,8 @@ static void line_up_all(struct orr_victim_search *search, const struct orr_order
     const struct orr_refuter *refuter = &search->refuter;
     const struct orr_sjob *jobs = search->session->jobs;
     struct orr_apart *s = refuter->apart;
-    struct orr_order_entry own;
-    const uint32_t prepared = orr_order_prepare(order, &search->view, 1, &own);
+    struct orr_order_entry *own = s->served; /* nobody is listed yet */
+    const uint32_t prepared = orr_order_prepare(order, &search->view, 1, own);
     ORR_ASSERT(prepared == 1); /* it was popped from an order */
     s->line_for = search->k;
     s->line_count = 0;
@@ -283,7 +283,7 @@ static void line_up_all(struct orr_victim_search *search, const struct orr_order
     for (uint32_t m = 0, w = 0; m < refuter->mark_count; m++) {
         const struct orr_order_entry *mark = &refuter->marks[m];
         const bool is_own = mark->view.job == search->job;
-        if (is_own && mark->elastic_state != own.elastic_state) {
+        if (is_own && mark->elastic_state != own->elastic_state) {
             continue;
         }
         waits = jobs[mark->view.job].queue == queue ? waits : 0;
@@ -297,9 +297,9 @@ static void line_up_all(struct orr_victim_search *search, const struct orr_order
         }
         s->waits_before[s->line_count] = waits;
         s->place[mark->view.job][mark->elastic_state + 1] = s->line_count;
-        s->line[s->line_count++] = is_own ? own : *mark;
+        s->line[s->line_count++] = is_own ? *own : *mark;
     }
-    s->own_state = own.elastic_state;
+    s->own_state = own->elastic_state;
 }
 
 /* It is one of the scenario. */
