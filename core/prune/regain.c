@@ -20,35 +20,46 @@ static bool runs_more(const struct orr_session *session, uint32_t index)
            (int32_t)job->active > session->sets[job->first_set + 1].min;
 }
 
-/* The scenario of the bearing nodes at [from, to), which takes the victim's group, takes another
+/* The scenario of the bearing nodes at [from, to), which takes the victim's group, takes the other
  * task of its job, too. */
+static bool takes(const struct orr_victim_search *search, const struct orr_victim *victim,
+                  uint32_t other, uint32_t from, uint32_t to)
+{
+    const struct orr_capacities *c = &search->capacities;
+    const uint32_t node = search->session->tasks[other].live.node;
+    uint32_t at = node == ORR_NONE ? ORR_NONE : orr_capacities_last_on(c, node);
+    while (at != ORR_NONE && search->potential.items[at].task != other) {
+        at = search->potential.items[at].before;
+    }
+    return search->is_recorded[other] ||
+           (at != ORR_NONE && (search->potential.items[at].group == victim->group ||
+                               (c->at[node] >= from && c->at[node] < to)));
+}
+
 static bool takes_more(const struct orr_victim_search *search, const struct orr_victim *victim,
                        uint32_t from, uint32_t to)
 {
-    const struct orr_capacities *c = &search->capacities;
-    const struct orr_victims *potential = &search->potential;
-    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
-        const struct orr_victim *other = orr_victim__nth(search, potential, i);
-        if (other->job == victim->job && other->task != victim->task &&
-            (i >= potential->count || other->group == victim->group ||
-             (other->node != ORR_NONE && c->at[other->node] >= from && c->at[other->node] < to))) {
-            return true;
-        }
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[victim->job];
+    bool more = false;
+    for (uint32_t t = job->first_task; t < job->first_task + job->task_count && !more; t++) {
+        more = t != victim->task &&
+               orr_status_in(session->tasks[t].live.status, ORR_STATES_ACTIVE_ALLOCATED) &&
+               takes(search, victim, t, from, to);
     }
-    return false;
+    return more;
 }
 
 bool orr_victim__cannot_regain(const struct orr_victim_search *search, uint32_t from, uint32_t to)
 {
     const struct orr_capacities *c = &search->capacities;
-    for (uint32_t n = from; n < to; n++) {
+    bool more = false;
+    for (uint32_t n = from; n < to && !more; n++) {
         uint32_t at = orr_capacities_last_on(c, c->bearing[n]);
-        for (; at != ORR_NONE; at = search->potential.items[at].before) {
+        for (; at != ORR_NONE && !more; at = search->potential.items[at].before) {
             const struct orr_victim *victim = &search->potential.items[at];
-            if (runs_more(search->session, victim->job) && takes_more(search, victim, from, to)) {
-                return true;
-            }
+            more = runs_more(search->session, victim->job) && takes_more(search, victim, from, to);
         }
     }
-    return false;
+    return more;
 }
