@@ -8,9 +8,6 @@
 
 #define ARITY 4
 
-/* Not within the function that calls it: a queue needs none of its registers. */
-#define APART __attribute__((noinline))
-
 static inline bool before(const struct orr_event *a, const struct orr_event *b)
 {
     if (a->at != b->at) {
@@ -67,7 +64,7 @@ static inline void sift_up(struct orr_heap *heap, uint32_t i, const struct orr_e
 }
 
 /* Makes room for one more, and a heap of what is sorted if that one leaves its order. */
-static APART void make_ready(struct orr_heap *heap, bool leaves_order)
+static ORR_APART void make_ready(struct orr_heap *heap, bool leaves_order)
 {
     heap->heaped = heap->heaped || leaves_order; /* what is sorted is a heap */
     if (leaves_order || heap->first > heap->count) {
@@ -125,7 +122,7 @@ static inline const struct orr_event *least_child(const struct orr_event *child,
     return best.event;
 }
 
-static APART struct orr_event pop_heaped(struct orr_heap *heap)
+static ORR_APART struct orr_event pop_heaped(struct orr_heap *heap)
 {
     struct orr_event *events = heap->events;
     size_t count = --heap->count, hole = 0;

@@ -5,9 +5,6 @@
 
 #include <orrery/core/ledger.h>
 
-/* Not within the function that calls it: what is seldom needed takes registers from what is not. */
-#define ORR_APART           __attribute__((noinline))
-
 #define ORR_DEVICE_MASK_MAX 64u /* devices a node may have to be counted one by one */
 
 /* node sets */

@@ -94,9 +94,9 @@ static void fifo_node(void *state, const struct orr_view *view, uint32_t node)
     release(state);
 }
 
-/* Not within fifo_cycle, which most instants leave at once. */
-static __attribute__((noinline)) void cycle_both(struct fifo *fifo, const struct orr_view *view,
-                                                 struct orr_txn *txn)
+/* Most instants leave fifo_cycle at once. */
+static ORR_APART void cycle_both(struct fifo *fifo, const struct orr_view *view,
+                                 struct orr_txn *txn)
 {
     orr_placer_new_cycle(fifo->placer);
     orr_lanes_cycle(&fifo->lanes, view, txn);

@@ -29,6 +29,8 @@ __extension__ typedef __int128 orr_wide;
 
 #define ORR_MUST_USE     __attribute__((warn_unused_result))
 #define ORR_PRINTF(f, a) __attribute__((format(printf, f, a)))
+/* Not within the function that calls it: what is seldom needed takes registers from what is not. */
+#define ORR_APART        __attribute__((noinline))
 #define ORR_NORETURN     __attribute__((noreturn))
 #define ORR_EXPORT       __attribute__((visibility("default")))
 
