@@ -178,28 +178,34 @@ static bool constrain_group(struct orr_world *world, struct orr_replay_nodes *no
                             const struct orr_scenario_role *role, const char *queue,
                             struct orr_request *request)
 {
+    static const char no_models[] =
+        "no pool states a gpu_model (--cluster NxG:MODEL), and it asks for";
     static const struct orr_scenario_role nobody;
     const struct orr_scenario_role *own = role == NULL ? &nobody : role;
     const char *models = first_text(own->gpu_model, extra->gpu_model);
     const char *labels = first_text(own->node_selector, extra->node_selector);
     const char *tolerations = first_text(own->tolerations, extra->tolerations);
+    const char *alternatives = labels == NULL ? models : NULL;
     uint32_t model = ORR_NONE;
     if (models != NULL && strchr(models, '|') == NULL) {
         model = orr_idmap_find(&world->cluster.models, models, strlen(models));
         if (model == ORR_NONE) {
             return reject(world, part, row,
-                          world->cluster.models.count > 0
-                              ? "no node has the GPU model"
-                              : "no pool states a gpu_model (--cluster NxG:MODEL), and it asks for",
+                          world->cluster.models.count > 0 ? "no node has the GPU model" : no_models,
                           models);
         }
-        models = NULL;
+        models = alternatives = NULL;
     }
     uint32_t selector = orr_replay__selector(nodes, models, labels);
     if (selector > 0 && world->cluster.filters[selector - 1].count == 0 &&
         !world->parts[part].part->keep_impossible) {
-        return reject(world, part, row, "no node has the labels",
-                      world->cluster.filters[selector - 1].text);
+        return alternatives != NULL
+                   ? reject(world, part, row,
+                            world->cluster.models.count > 0 ? "no node has any of the GPU models"
+                                                            : no_models,
+                            alternatives)
+                   : reject(world, part, row, "no node has the labels",
+                            world->cluster.filters[selector - 1].text);
     }
     request->gpu_model = model;
     request->selector = selector;
