@@ -25,7 +25,7 @@ CSV
 holds s.yaml '3 jobs of 2 queues, submitted in 2.0 h from 2026-06-01T12:00:00Z on' '8 GPU-hours: 4.0 GPUs on average, 25.0 % of this cluster' \
     '1 more row is left out' 'nodes: 2, gpus: 4, gpu_model: "H100"' 'nodes: 1, gpus: 8' '75.0 % of GPU-hours, 2 jobs, the largest 2 GPUs' \
     '25.0 % of GPU-hours, 1 job, the largest 2 GPUs, 1 interactive' 'gpu: [12, 1, unlimited]' 'gpu: [4, 1, unlimited]'
-holds err 'jobs.csv:5: column gpus: "x"' 'orrery run s.yaml'
+holds err 'jobs.csv:5: column num_gpus (gpus): "x"' 'orrery run s.yaml'
 "$orrery" run s.yaml --allow-loss=50% -q --no-progress -o r.db 2>err || fail "what init writes does not run: $(cat err)"
 [ "$(sqlite3 r.db 'SELECT group_concat(name) FROM (SELECT name FROM queue ORDER BY name)')" = '123,no: "x"' ] || fail "names of queues"
 [ "$("$orrery" export r.db jobs | grep -c ,finished,)" = 3 ] || fail "not all jobs finished"

@@ -10,17 +10,17 @@ static void numbers__that_are_wrong_reject_their_row(void **state)
         const char *row, *sentence;
     } cases[] = {
         {"a,0,-5,1", "column run_s: \"-5\" is negative"},
-        {"a,0,x8,1", "column run_s: \"x8\" is not a number"},
-        {"a,0,nan,1", "column run_s: \"nan\" is not a number"},
-        {"a,inf,1,1", "column submit_s: \"inf\" is not a number"},
-        {"a,-inf,1,1", "column submit_s: \"-inf\" is not a number"},
-        {"a,0,0x10,1", "column run_s: \"0x10\" is not a number"},
-        {"a,0,1e3,1", "column run_s: \"1e3\" is not a number"},
-        {"a,0,1.2.3,1", "column run_s: \"1.2.3\" is not a number"},
+        {"a,0,x8,1", "column run_s: \"x8\" is not a number of seconds"},
+        {"a,0,nan,1", "column run_s: \"nan\" is not a number of seconds"},
+        {"a,inf,1,1", "column submit_s: \"inf\" is not a number of seconds"},
+        {"a,-inf,1,1", "column submit_s: \"-inf\" is not a number of seconds"},
+        {"a,0,0x10,1", "column run_s: \"0x10\" is not a number of seconds"},
+        {"a,0,1e3,1", "column run_s: \"1e3\" is not a number of seconds"},
+        {"a,0,1.2.3,1", "column run_s: \"1.2.3\" is not a number of seconds"},
         {"a,0,\"1,5\",1",
          "column run_s: \"1,5\" is not a number (`orrery import --map auto` reads commas)"},
-        {"a,0,1 0,1", "column run_s: \"1 0\" is not a number"},
-        {"a,0,-,1", "column run_s: \"-\" is not a number"},
+        {"a,0,1 0,1", "column run_s: \"1 0\" is not a number of seconds"},
+        {"a,0,-,1", "column run_s: \"-\" is not a number of seconds"},
         {"a,0,99999999999999999999999,1",
          "column run_s: \"99999999999999999999999\" is out of range"},
         {"a,0,9223372036854775807,1", "column run_s: \"9223372036854775807\" is out of range"},
@@ -121,6 +121,9 @@ static void headers__may_have_other_names(void **state)
     assert_true(workload.rows[0].submit_ms == 5000 && workload.rows[0].run_ms == 60000);
     assert_int_equal(workload.rows[0].gpus, 4);
     orr_workload_release(&workload);
+    assert_rejects("t.csv", "id,submit,duration,num_gpus\na,0,60,1\nb,0,10m,1\nc,0,1,x\n", 1,
+                   "t.csv:3: column duration (run_s): \"10m\" is not a number of seconds\n"
+                   "t.csv:4: column num_gpus (gpus): \"x\" is not a number\n");
     assert_refused("t.csv", "job,submit_s,run_s,gpus,num_gpus\na,0,1,1,1\n",
                    "t.csv:1: column \"num_gpus\" means gpus, which the header has already");
     for (size_t c = 0; c < orr_trace_columns(); c++) {
@@ -327,11 +330,11 @@ static void messages__are_one_line_and_cut_short(void **state)
 {
     (void)state;
     assert_rejects("t.csv", HEAD "a,0,\"1\n\t2\",1\n", 0,
-                   "t.csv:2: column run_s: \"1??2\" is not a number\n");
+                   "t.csv:2: column run_s: \"1??2\" is not a number of seconds\n");
     assert_rejects(
         "t.csv", HEAD "a,0,xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xc3\xa4yyyy,1\n", 0,
         "t.csv:2: column run_s: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-        "...\" is not a number\n");
+        "...\" is not a number of seconds\n");
 }
 
 static void loss__refuses_the_file(void **state)
@@ -339,7 +342,7 @@ static void loss__refuses_the_file(void **state)
     (void)state;
     assert_refused("t.csv", HEAD "a,0,1,1\nb,0,x8,1\n",
                    "t.csv: 1 of 2 rows is rejected, more than 1 % (--allow-loss accepts that)\n"
-                   "t.csv:3: column run_s: \"x8\" is not a number");
+                   "t.csv:3: column run_s: \"x8\" is not a number of seconds");
 }
 
 int main(void)

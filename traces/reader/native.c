@@ -15,6 +15,7 @@ struct native {
     bool no_zone;                                    /* a date had none */
     enum native_column present[NATIVE_COLUMN_COUNT]; /* known columns of this file */
     uint32_t present_count;
+    const char *const *aliases; /* by column: the other name that the header has of it, or NULL */
     struct native_memory memory;
     struct native_values values;
     struct orr_idmap odd; /* names with U+FFFD as they are written, in the order of their jobs */
@@ -26,12 +27,12 @@ static bool parse_word(struct native *native, uint32_t line, enum native_column 
     if (native_parse_word(column, text, out)) {
         return true;
     }
-    orr_workload_reject(native->reader->workload, native->reader->file, line,
-                        "column %s: \"%s\" is not %s", native_column_names[column],
-                        orr_text_show(text).text,
-                        native_column_types[column] == NATIVE_SWITCH
-                            ? "true or false"
-                            : "training, interactive, inference or unknown");
+    orr_workload_reject(
+        native->reader->workload, native->reader->file, line, "column %s: \"%s\" is not %s",
+        orr_column_show(native->reader, native_column_names[column]).text, orr_text_show(text).text,
+        native_column_types[column] == NATIVE_SWITCH
+            ? "true or false"
+            : "training, interactive, inference or unknown");
     return false;
 }
 
@@ -61,8 +62,9 @@ static bool read_instant(struct native *native, uint32_t line, const struct orr_
         why = *out < 0 || *out > ORR_DATE_MAX_MS ? "is out of range" : NULL;
     }
     if (why != NULL) {
-        orr_workload_reject(native->reader->workload, native->reader->file, line,
-                            "column %s: \"%s\" %s", number->column, orr_text_show(text).text, why);
+        orr_workload_reject(
+            native->reader->workload, native->reader->file, line, "column %s: \"%s\" %s",
+            orr_column_show(native->reader, number->column).text, orr_text_show(text).text, why);
         return false;
     }
     native->clock = clock;
@@ -76,12 +78,14 @@ static bool read_cell(struct native *native, uint32_t line, enum native_column c
 {
     struct native_values *values = &native->values;
     enum native_type type = native_column_types[column];
+    native->reader->alias = native->aliases[column];
     if (type == NATIVE_TEXT) {
         const char *fault = native_text_fault(column, text);
         values->text[column] = text;
         if (fault != NULL) {
             orr_workload_reject(native->reader->workload, native->reader->file, line,
-                                "column %s: \"%s\" %s", native_column_names[column],
+                                "column %s: \"%s\" %s",
+                                orr_column_show(native->reader, native_column_names[column]).text,
                                 orr_text_show(text).text, fault);
         }
         return fault == NULL &&
@@ -179,9 +183,10 @@ static void read_row(void *context, const struct orr_text *fields, uint32_t line
     native_take(workload, row, &native->values, &native->memory);
 }
 
-static void read_header(void *context, uint64_t present)
+static void read_header(void *context, uint64_t present, const char *const *aliases)
 {
     struct native *native = context;
+    native->aliases = aliases;
     for (unsigned i = 0; i < NATIVE_COLUMN_COUNT; i++) {
         if ((present >> i & 1) != 0) {
             native->present[native->present_count++] = (enum native_column)i;

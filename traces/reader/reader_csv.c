@@ -33,8 +33,9 @@ struct csv {
     char *row;                          /* texts of this row */
     size_t row_used;
     struct orr_text fields[ORR_CSV_COLUMNS_MAX];
-    uint64_t present;   /* known columns in the header */
-    char renamed[1000]; /* columns under other names, for the note */
+    uint64_t present;                         /* known columns in the header */
+    char renamed[1000];                       /* columns under other names, for the note */
+    const char *aliases[ORR_CSV_COLUMNS_MAX]; /* the names of these, by column of the format */
     bool header_done;
     bool after_cr;          /* the last line end was a CR */
     bool careful;           /* quotes or NULs were seen: look into the fields */
@@ -116,7 +117,10 @@ static uint32_t find_alias(struct csv *csv, struct orr_text name)
     }
     for (const struct orr_csv_alias *alias = format->aliases;
          known == ORR_NONE && alias != NULL && alias->name != NULL; alias++) {
-        known = is_name(name, alias->name) ? alias->column : known;
+        if (is_name(name, alias->name)) {
+            known = alias->column;
+            csv->aliases[known] = alias->name;
+        }
     }
     if (known != ORR_NONE) {
         const size_t used = strlen(csv->renamed);
@@ -233,7 +237,7 @@ static void on_header_row(int end, void *context)
                               csv->renamed);
         }
         if (csv->status == ORR_OK && csv->format->header != NULL) {
-            csv->format->header(csv->context, csv->present);
+            csv->format->header(csv->context, csv->present, csv->aliases);
         }
     }
     start_row(csv);

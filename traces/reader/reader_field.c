@@ -81,12 +81,43 @@ static bool has_number_shape(struct orr_text text)
     return digits > 0 && points <= 1;
 }
 
+static bool is_seconds(const struct orr_number *number)
+{
+    const size_t bytes = strlen(number->column);
+    return bytes > 2 && strcmp(number->column + bytes - 2, "_s") == 0;
+}
+
 /* Thirteen digits are a time since 1970 in milliseconds, as other tools write it. */
 static bool looks_like_epoch_ms(const struct orr_number *number, struct orr_text text)
 {
-    const size_t bytes = strlen(number->column);
-    return bytes > 2 && strcmp(number->column + bytes - 2, "_s") == 0 && text.bytes == 13 &&
-           memchr(text.at, '.', text.bytes) == NULL;
+    return is_seconds(number) && text.bytes == 13 && memchr(text.at, '.', text.bytes) == NULL;
+}
+
+/* What is wrong with a text that is not written as a number. */
+static const char *no_number(const struct orr_number *number, struct orr_text text)
+{
+    if (memchr(text.at, ':', text.bytes) != NULL) {
+        size_t i = 0;
+        while (i < text.bytes && (is_digit(text.at[i]) || memchr(":.-+", text.at[i], 4) != NULL)) {
+            i++;
+        }
+        return i == text.bytes ? "is a time of day, not a number of seconds"
+                               : "is neither a number nor a date like 2026-06-01T12:00:00Z "
+                                 "(`orrery import --map auto` reads dates of other forms)";
+    }
+    return memchr(text.at, ',', text.bytes) != NULL
+               ? "is not a number (`orrery import --map auto` reads commas)"
+           : is_seconds(number) ? "is not a number of seconds"
+                                : "is not a number";
+}
+
+struct orr_column_shown orr_column_show(const struct orr_reader *reader, const char *column)
+{
+    const char *alias = reader->alias;
+    struct orr_column_shown shown;
+    (void)snprintf(shown.text, sizeof shown.text, "%s%s%s%s", alias == NULL ? "" : alias,
+                   alias == NULL ? "" : " (", column, alias == NULL ? "" : ")");
+    return shown;
 }
 
 static bool reject_number(struct orr_reader *reader, uint32_t line, const struct orr_number *number,
@@ -96,10 +127,7 @@ static bool reject_number(struct orr_reader *reader, uint32_t line, const struct
     if (text.bytes == 0) {
         why = "is not given";
     } else if (!has_number_shape(text)) {
-        why = memchr(text.at, ':', text.bytes) != NULL ? "is a time of day, not a number of seconds"
-              : memchr(text.at, ',', text.bytes) != NULL
-                  ? "is not a number (`orrery import --map auto` reads commas)"
-                  : "is not a number";
+        why = no_number(number, text);
     } else if (text.at[0] == '-' && number->min >= 0) {
         why = "is negative";
     } else if (number->scale == 1 && memchr(text.at, '.', text.bytes) != NULL &&
@@ -115,7 +143,8 @@ static bool reject_number(struct orr_reader *reader, uint32_t line, const struct
         why = "is out of range";
     }
     orr_workload_reject(reader->workload, reader->file, line, "column %s: \"%s\" %s",
-                        number->column, orr_text_show(text).text, why);
+                        orr_column_show(reader, number->column).text, orr_text_show(text).text,
+                        why);
     return false;
 }
 
@@ -159,7 +188,8 @@ bool orr_field_text(struct orr_reader *reader, uint32_t line, const char *column
     if (orr_text_fits(text, why)) {
         return true;
     }
-    orr_workload_reject(reader->workload, reader->file, line, "column %s: %s", column, why);
+    orr_workload_reject(reader->workload, reader->file, line, "column %s: %s",
+                        orr_column_show(reader, column).text, why);
     return false;
 }
 

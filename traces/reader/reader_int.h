@@ -59,6 +59,9 @@ struct orr_reader {
     struct orr_source *source;
     uint64_t line; /* physical line that the next byte lies on, from 1 */
     struct orr_err *err;
+    /* The name that the header has of the column whose field is read, where it is not its own;
+     * NULL: it is. */
+    const char *alias;
 };
 
 /* orr_source_next with a located error. Ends the read when lines no longer fit 32 bits. */
@@ -91,6 +94,13 @@ bool orr_text_fits(struct orr_text text, char why[ORR_NATIVE_WHY]);
 /* Rejects the row where the text does not fit. */
 bool orr_field_text(struct orr_reader *reader, uint32_t line, const char *column,
                     struct orr_text text);
+
+/* How messages name a column: as the header does, with its own name behind it where that is another
+ * one: "duration (run_s)". */
+struct orr_column_shown {
+    char text[80];
+};
+struct orr_column_shown orr_column_show(const struct orr_reader *reader, const char *column);
 
 /* Does a text that is a date say which zone it is of? */
 bool orr_date_has_zone(struct orr_text date);
@@ -130,8 +140,9 @@ struct orr_csv_format {
     /* One row: fields[i] belongs to columns[i] and is empty if the file has no such column. All
      * are borrowed for the call. */
     void (*row)(void *context, const struct orr_text *fields, uint32_t line);
-    /* Told once which known columns the file has. May be NULL. */
-    void (*header)(void *context, uint64_t present);
+    /* Told once which known columns the file has, and of each by which of `aliases` (NULL: by its
+     * own name). May be NULL. */
+    void (*header)(void *context, uint64_t present, const char *const *aliases);
 };
 
 enum orr_status orr_csv_read(struct orr_reader *reader, const struct orr_csv_format *format,

@@ -86,8 +86,9 @@ static void table_row(void *context, const struct orr_text *fields, uint32_t lin
     table->lines[table->rows++] = line;
 }
 
-static void table_header(void *context, uint64_t present)
+static void table_header(void *context, uint64_t present, const char *const *aliases)
 {
+    (void)aliases;
     struct table_read *read = context;
     read->table->present = present;
 }
