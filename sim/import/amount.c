@@ -187,7 +187,9 @@ static void add_resources(struct import_model *model, const struct import_value 
             return;
         }
         if (!import_quantity(text, cpu ? 1000 : 1, &amount) || amount < 0) {
-            import_fail(model->load, item, "%.100s: \"%.60s\" is not a quantity", item->key, text);
+            import_fail(model->load, item,
+                        "%.100s: \"%.60s\" is not a quantity such as 500m or 64Gi", item->key,
+                        text);
             return;
         }
         uint32_t slot = cpu                                ? IMPORT_CPU

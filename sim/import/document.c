@@ -22,6 +22,7 @@
 
 /* --- errors --- */
 
+/* A long line, as of a list that was printed without line ends, is cut around the column. */
 static void append_line(const struct import_value *at, char *out, size_t room)
 {
     const struct import_file *file = at->file;
@@ -33,16 +34,21 @@ static void append_line(const struct import_value *at, char *out, size_t room)
     const size_t column = at->column > 0 ? at->column - 1 : 0;
     const char *stop = memchr(line, '\n', (size_t)(end - line));
     const size_t bytes = (size_t)((stop != NULL ? stop : end) - line);
-    if (column > bytes || column > LINE_MAX_LEN || used + 2 * LINE_MAX_LEN + 8 > room) {
+    if (column > bytes || used + 2 * LINE_MAX_LEN + 8 > room) {
         return;
     }
+    const size_t from = column > LINE_MAX_LEN / 2 ? column - LINE_MAX_LEN / 2 : 0;
     out[used++] = '\n';
-    for (size_t i = 0; i < bytes && i < LINE_MAX_LEN; i++) {
-        out[used++] = (unsigned char)line[i] < ' ' ? ' ' : line[i];
+    for (size_t i = from; i < bytes && i < from + LINE_MAX_LEN; i++) {
+        const unsigned char c = (unsigned char)line[i];
+        const bool cut = c >= 0x80 && (from > 0 || bytes > LINE_MAX_LEN);
+        out[used] = cut ? '?' : (char)c;
+        out[used] = c < ' ' ? ' ' : out[used];
+        used++;
     }
     out[used++] = '\n';
-    memset(out + used, ' ', column);
-    used += column;
+    memset(out + used, ' ', column - from);
+    used += column - from;
     out[used++] = '^';
     out[used] = '\0';
 }

@@ -372,7 +372,12 @@ static void errors__name_line_and_column(void **state)
         {LIST "- 7\n", "snapshot:4:3: an object belongs here"},
         {LIST "- {kind: Node, metadata: x}\n", "an object belongs here, with"},
         {LIST "- {kind: Node, metadata: {name: n}, status: {allocatable: {cpu: fast}}}\n",
-         "cpu: \"fast\" is not a quantity"},
+         "cpu: \"fast\" is not a quantity such as 500m or 64Gi\n"},
+        {LIST
+         "- {kind: Node, metadata: {name: n, uid: 0123456789012345678901234567890123456789012345"
+         "678901234567890123456789}, status: {allocatable: {cpu: fast}}}\n",
+         "12345678901234567890123456789}, status: {allocatable: {cpu: fast}}}\n"
+         "                                                            ^"},
         {LIST "- {kind: Node, metadata: {name: n}, status: {allocatable: {cpu: -1}}}\n",
          "cpu: \"-1\" is not a quantity"},
         {LIST "- {kind: Node, metadata: {labels: []}}\n", "metadata/labels: an object belongs"},
