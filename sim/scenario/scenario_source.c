@@ -118,6 +118,9 @@ static void write_line(char *out, size_t room, const struct orr_scenario__at *at
 {
     size_t bytes;
     const char *line = find_line(at->source, at->line, &bytes);
+    if (bytes == 0) {
+        return;
+    }
     size_t target = 0; /* byte of the column */
     for (uint32_t column = 1; target < bytes && column < at->column; column++) {
         target++;

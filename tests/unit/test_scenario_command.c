@@ -53,9 +53,9 @@ static void command__errors(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char message[200];
         (void)snprintf(message, sizeof message,
-                       "--cluster: expected NODESxGPUS or NODESxGPUS:MODEL, such as 80x8:H100\n"
-                       "%s\n^",
-                       bad[i]);
+                       "--cluster: expected NODESxGPUS or NODESxGPUS:MODEL, such as 80x8:H100"
+                       "%s%s%s",
+                       bad[i][0] == '\0' ? "" : "\n", bad[i], bad[i][0] == '\0' ? "" : "\n^");
         expect_error_with(
             (struct orr_scenario_options){.trace = "t", .clusters = &bad[i], .cluster_count = 1},
             NULL, ORR_USAGE, message);

@@ -448,7 +448,7 @@ static void error__yaml_syntax(void **state)
                  "first.yaml:3:1: a second document: expected only one in this file\n"
                  "seeds: 2\n"
                  "^");
-    expect_error("", "first.yaml:1:1: the file is empty\n\n^");
+    expect_error("", "first.yaml:1:1: the file is empty");
     expect_error("- a\n", "first.yaml:1:1: expected a map of keys at the top\n- a\n^");
     expect_error("? [a]\n: 1\n", "first.yaml:1:3: a key must be plain text\n? [a]\n  ^");
 }
