@@ -246,15 +246,14 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     return s;
 }
 
-bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims *potential)
+bool orr_apart__take(struct orr_victim_search *search)
 {
     if (!search->refuter.apart_known) {
         search->refuter.apart_known = true;
         search->refuter.apart = open_apart(search);
     }
     struct orr_apart *s = search->refuter.apart;
-    if (s == NULL || potential->count + search->recorded.count == 0 ||
-        !take_tasks(search, potential) || !take_tasks(search, &search->recorded)) {
+    if (s == NULL || search->scenario.count == 0 || !take_tasks(search, &search->scenario)) {
         return false;
     }
     s->any_constrained = s->any_short = false;

@@ -75,7 +75,7 @@ bool orr_apart__is_simple(const struct orr_session *session, const struct orr_st
 
 /* Takes the scenario's victims apart. False: it is not known what some of them is given when it is
  * served. To be forgotten in either case. */
-bool orr_apart__take(struct orr_victim_search *search, const struct orr_victims *potential);
+bool orr_apart__take(struct orr_victim_search *search);
 void orr_apart__forget(struct orr_victim_search *search);
 
 /* Finds the places of the scenario's victims and of the preemptor in the order of building, and the

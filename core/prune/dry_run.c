@@ -23,8 +23,7 @@
 
 /* What reclaim's validator says about what the victims that are not `back` lose, and the others
  * beyond what they are due; `at_least`: as if all were back, of the units alone. */
-static bool may_lose(const struct orr_victim_search *search, const struct orr_victims *potential,
-                     bool at_least)
+static bool may_lose(const struct orr_victim_search *search, bool at_least)
 {
     struct orr_apart *s = search->refuter.apart;
     for (uint32_t v = 0; v < s->victim_count; v++) {
@@ -33,7 +32,7 @@ static bool may_lose(const struct orr_victim_search *search, const struct orr_vi
             s->is_back[loss->due_tasks[i]] = at_least || s->victims[v]->back;
         }
     }
-    const bool may = orr_victim__may_reclaim(search, potential, s->is_back, at_least);
+    const bool may = orr_victim__may_reclaim(search, s->is_back, at_least);
     for (uint32_t v = 0; v < s->victim_count; v++) {
         const struct orr_apart_loss *loss = s->victims[v]->loss;
         for (uint32_t i = 0; i < loss->due; i++) {
@@ -43,10 +42,9 @@ static bool may_lose(const struct orr_victim_search *search, const struct orr_vi
     return may;
 }
 
-bool orr_victim__loses_too_much(const struct orr_victim_search *search,
-                                const struct orr_victims *potential)
+bool orr_victim__loses_too_much(const struct orr_victim_search *search)
 {
-    return search->refuter.apart->any_short && !may_lose(search, potential, true);
+    return search->refuter.apart->any_short && !may_lose(search, true);
 }
 
 /* The queue and those above it would hold so much more (1) or less (-1). */
@@ -81,7 +79,6 @@ static bool passes_limit(const struct orr_victim_search *search, uint32_t job,
 
 struct serving { /* of a scenario */
     struct orr_victim_search *search;
-    const struct orr_victims *potential;
     struct orr_order *order;
     bool placed; /* the preemptor has its places, which its queue is charged for */
     bool noted;  /* where it comes to is looked up (dry_run_memo.c) */
@@ -154,8 +151,7 @@ static enum orr_outcome serve(struct serving *serving)
     if (!serving->placed) {
         return ORR_OUTCOME_NOT_PLACED;
     }
-    return weighed && !may_lose(search, serving->potential, false) ? ORR_OUTCOME_REJECTED
-                                                                   : ORR_OUTCOME_SOLVED;
+    return weighed && !may_lose(search, false) ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_SOLVED;
 }
 
 /* Lists them as the order has them, queue by queue; these no longer hold what was lost. */
@@ -220,12 +216,10 @@ static enum orr_outcome serve_all(struct serving *serving)
 }
 
 /* SOLVED: nothing is known, or the scenario may be. */
-enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
-                                     const struct orr_victims *potential)
+enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
 {
     struct orr_apart *s = search->refuter.apart;
-    struct serving serving = {
-        .search = search, .potential = potential, .order = orr_victim_index_order(search->session)};
+    struct serving serving = {.search = search, .order = orr_victim_index_order(search->session)};
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     if (s->run == NULL) {
         s->run = orr_dry_run__make(search);

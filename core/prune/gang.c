@@ -57,6 +57,9 @@ enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint
     if (!orr_victim__passes_filters(search)) {
         return ORR_OUTCOME_FILTERED;
     }
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        orr_victims_push(&search->potential, &search->recorded.items[i]);
+    }
     const bool lacks = orr_victim__lacks_places(search, true, &search->potential) ||
                        (search->action == ORR_ACTION_CONSOLIDATION &&
                         orr_victim__lacks_places(search, false, &search->potential));

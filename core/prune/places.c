@@ -113,20 +113,19 @@ static int64_t leave(const struct orr_places *places, const struct orr_session *
 }
 
 static bool lack(const struct orr_victim_search *search, const struct orr_places *places,
-                 const struct orr_victims *potential, int64_t needed)
+                 const struct orr_victims *victims, int64_t needed)
 {
     const struct orr_session *session = search->session;
-    const uint32_t victims = orr_victim__count(search, potential);
     int64_t most = places->most;
     memset(places->gained, 0, places->domain_count * sizeof *places->gained);
-    for (uint32_t i = 0; i < victims; i++) {
-        const struct orr_stask *task = &session->tasks[orr_victim__nth_task(search, potential, i)];
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const struct orr_stask *task = &session->tasks[victims->items[i].task];
         const int64_t there = task->live.node == ORR_NONE ? 0 : leave(places, session, task);
         most = there > most ? there : most;
         needed += places->level == NULL ? asked(orr_task_ask(session, task)) / places->each : 0;
     }
-    for (uint32_t i = 0; i < victims; i++) {
-        const uint32_t node = session->tasks[orr_victim__nth_task(search, potential, i)].live.node;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const uint32_t node = session->tasks[victims->items[i].task].live.node;
         if (node != ORR_NONE) {
             session->victim_index->gained[node] = 0;
         }
@@ -206,7 +205,7 @@ bool orr_victim__pins_domain(struct orr_victim_search *search)
 }
 
 bool orr_victim__lacks_places(struct orr_victim_search *search, bool in_a_domain,
-                              const struct orr_victims *potential)
+                              const struct orr_victims *victims)
 {
     const struct orr_session *session = search->session;
     struct orr_places *places = places_of(search, in_a_domain);
@@ -216,5 +215,5 @@ bool orr_victim__lacks_places(struct orr_victim_search *search, bool in_a_domain
         needed += asked(orr_task_ask(session, &session->tasks[task])) / places->each;
     }
     return places->each > 0 && !have_free(places, session, needed) &&
-           lack(search, places, potential, needed);
+           lack(search, places, victims, needed);
 }

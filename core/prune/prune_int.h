@@ -36,10 +36,10 @@ enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first);
 
-/* places.c: while these victims and the recorded ones are away there are too few places for the
+/* places.c: while these victims are away there are too few places for the
  * probe's tasks in any domain that these must stay within or, in consolidation, on all nodes. */
 bool orr_victim__lacks_places(struct orr_victim_search *search, bool in_a_domain,
-                              const struct orr_victims *potential);
+                              const struct orr_victims *victims);
 /* The preemptor has active pods, all in one domain of the level it must stay in. */
 bool orr_victim__pins_domain(struct orr_victim_search *search);
 
@@ -49,12 +49,10 @@ bool orr_victim__cannot_regain(const struct orr_victim_search *search, uint32_t 
 
 /* dry_run.c, reclaim: what its victims, which were taken apart, lose whatever happens is refused.
  */
-bool orr_victim__loses_too_much(const struct orr_victim_search *search,
-                                const struct orr_victims *potential);
+bool orr_victim__loses_too_much(const struct orr_victim_search *search);
 
 /* How a scenario would end whose victims were taken apart (apart.h). SOLVED: it has to be
  * simulated. */
-enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search,
-                                     const struct orr_victims *potential);
+enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search);
 
 #endif

@@ -174,30 +174,29 @@ static bool may_be_rejected_at_once(const struct orr_victim_search *search)
 }
 
 /* How the scenario would end; SOLVED: it may succeed. */
-static enum orr_outcome serve_apart(struct orr_victim_search *search,
-                                    const struct orr_victims *potential)
+static enum orr_outcome serve_apart(struct orr_victim_search *search)
 {
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
-    if (orr_apart__take(search, potential)) {
-        outcome = may_be_rejected_at_once(search) && orr_victim__loses_too_much(search, potential)
+    if (orr_apart__take(search)) {
+        outcome = may_be_rejected_at_once(search) && orr_victim__loses_too_much(search)
                       ? ORR_OUTCOME_REJECTED
-                      : orr_victim__run_dry(search, potential);
+                      : orr_victim__run_dry(search);
     }
     orr_apart__forget(search);
     return outcome;
 }
 
-bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential)
+bool orr_refute__scenario(struct orr_victim_search *search)
 {
     enter(search, ORR_REFUTE_SCENARIO);
     return (orr_prune__is_on(search, ORR_PRUNER_DOMAINS) &&
             refutes_place(search, ORR_PRUNER_DOMAINS,
-                          orr_victim__lacks_places(search, true, potential))) ||
+                          orr_victim__lacks_places(search, true, &search->scenario))) ||
            (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
             refutes_place(search, ORR_PRUNER_PLACES,
-                          orr_victim__lacks_places(search, false, potential))) ||
+                          orr_victim__lacks_places(search, false, &search->scenario))) ||
            (orr_prune__is_on(search, ORR_PRUNER_DRY_RUN) &&
-            orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, serve_apart(search, potential)));
+            orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, serve_apart(search)));
 }
 
 /* --- what happened --- */

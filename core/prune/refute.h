@@ -62,7 +62,7 @@ uint32_t orr_refute__least_window(struct orr_victim_search *search);
 /* Those on the nodes with victims at [from, to), the nth window of the state; ORR_NONE: it is a
  * single node, of which the jobs' victims are taken. */
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);
-bool orr_refute__scenario(struct orr_victim_search *search, const struct orr_victims *potential);
+bool orr_refute__scenario(struct orr_victim_search *search);
 
 /* What happened: a task joined the potential victims, a scenario succeeded, the search ended so.
  * Ends the program if a pruner had refuted what succeeded. */

@@ -22,21 +22,28 @@ void orr_victims_push(struct orr_victims *victims, const struct orr_victim *vict
 void orr_victim__forget_steps(struct orr_victim_search *search)
 {
     orr_order_release(&search->order);
-    search->popped.count = search->popped_steps = 0;
+    search->popped = search->popped_steps = 0;
+}
+
+/* The next of the tasks that were popped is a potential victim. */
+static void add_popped(struct orr_victim_search *search)
+{
+    struct orr_victim *victim = &search->potential.items[search->potential.count];
+    const bool node_local = search->generator == ORR_NODE_LOCAL_GREEDY;
+    victim->group = search->recorded_groups + (node_local ? victim->job : victim->step);
+    orr_victim__add_capacity(search, victim);
+    search->potential.count++;
+    orr_refute__victim_added(search);
 }
 
 void orr_victim__accumulate(struct orr_victim_search *search, uint32_t task)
 {
     const struct orr_stask *of = &search->session->tasks[task];
-    const bool node_local = search->generator == ORR_NODE_LOCAL_GREEDY;
-    struct orr_victim victim = {.task = task,
-                                .group = search->recorded_groups +
-                                         (node_local ? of->job : search->steps),
-                                .node = of->live.node,
-                                .job = of->job};
-    orr_victim__add_capacity(search, &victim);
+    const struct orr_victim victim = {
+        .task = task, .node = of->live.node, .job = of->job, .step = search->steps};
     orr_victims_push(&search->potential, &victim);
-    orr_refute__victim_added(search);
+    search->potential.count--;
+    add_popped(search);
 }
 
 /* All candidates, those first who are the first victims. What each holds is the same whenever
@@ -56,10 +63,10 @@ static void build_order(struct orr_victim_search *search)
 
 /* Of a job whose turn came the tasks that the step does not evict go back, whatever their status.
  * If some of these are recorded ones there is no step, and all that are not recorded go back. */
-static void push_back(struct orr_victim_search *search, struct orr_jobview view,
-                      const struct orr_task_list *tasks, bool is_step)
+static void push_back(struct orr_victim_search *search, struct orr_jobview view, bool is_step)
 {
     const struct orr_session *session = search->session;
+    const struct orr_task_list *tasks = &search->to_evict;
     const struct orr_sjob *job = &session->jobs[view.job];
     bool *absent = orr_arena_take(&search->memory, job->task_count, sizeof *absent);
     for (uint32_t i = 0; i < job->task_count; i++) {
@@ -75,8 +82,8 @@ static void push_back(struct orr_victim_search *search, struct orr_jobview view,
     }
 }
 
-/* The tasks of the next job that the order gives and that has none of the recorded victims among
- * them. False: there is none left. */
+/* The step's tasks are those of the next job that the order gives and that has none of the recorded
+ * victims among them. False: there is none left. */
 static bool pop_step(struct orr_victim_search *search)
 {
     struct orr_task_list *tasks = &search->to_evict;
@@ -95,13 +102,13 @@ static bool pop_step(struct orr_victim_search *search)
             is_step = is_step && !search->is_recorded[tasks->tasks[i]];
         }
         if (elastic || !is_step) {
-            push_back(search, view, tasks, is_step);
+            push_back(search, view, is_step);
         }
     }
     for (uint32_t i = 0; i < tasks->count && is_step; i++) {
-        orr_victims_push(&search->popped, &(struct orr_victim){.task = tasks->tasks[i],
-                                                               .group = search->popped_steps});
+        orr_victim__accumulate(search, tasks->tasks[i]);
     }
+    search->popped = search->potential.count;
     search->popped_steps += is_step;
     return is_step;
 }
@@ -109,13 +116,13 @@ static bool pop_step(struct orr_victim_search *search)
 /* As long as the recorded victims are the same, every probe takes the same steps. */
 bool orr_victim__step(struct orr_victim_search *search)
 {
-    const struct orr_victims *popped = &search->popped;
+    const struct orr_victims *potential = &search->potential;
     if (search->steps == search->popped_steps && !pop_step(search)) {
         return false;
     }
-    for (uint32_t at = search->potential.count;
-         at < popped->count && popped->items[at].group == search->steps; at++) {
-        orr_victim__accumulate(search, popped->items[at].task);
+    while (potential->count < search->popped &&
+           potential->items[potential->count].step == search->steps) {
+        add_popped(search);
     }
     search->steps++;
     return true;
@@ -282,12 +289,13 @@ static bool pass_affinity_filter(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < search->k && session->rules.predicates && passes; i++) {
         const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
         if (ask->affinity != ORR_NONE) {
-            bool *open = orr_victim__open_nodes(search, &search->potential);
+            uint32_t *nodes = orr_alloc(session->node_count + (size_t)1, sizeof *nodes);
+            const uint32_t count = orr_victim__open_nodes(search, &search->potential, nodes).count;
             passes = false;
-            for (uint32_t n = 0; n < session->node_count && !passes; n++) {
-                passes = open[n] && session->filters[ask->affinity][n];
+            for (uint32_t n = 0; n < count && !passes; n++) {
+                passes = session->filters[ask->affinity][nodes[n]];
             }
-            orr_free(open);
+            orr_free(nodes);
         }
     }
     return passes;

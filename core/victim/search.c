@@ -24,7 +24,6 @@ void orr_victim__list_waiting(struct orr_victim_search *search)
 
 static void release_search(struct orr_victim_search *search)
 {
-    orr_free(search->chosen.items);
     orr_free(search->picked);
     orr_free(search->candidates);
     orr_free(search->recorded.items);
@@ -32,7 +31,6 @@ static void release_search(struct orr_victim_search *search)
     orr_free(search->potential.items);
     orr_task_list_release(&search->tasks);
     orr_task_list_release(&search->to_evict);
-    orr_free(search->popped.items);
     orr_order_release(&search->order);
     orr_idmap_release(&search->failed);
     orr_arena_release(&search->memory);
@@ -104,7 +102,8 @@ static bool probe(struct orr_victim_search *search, uint32_t k)
         const bool passes = orr_victim__passes_filters(search);
         if (!passes) {
             orr_victim__raise_outcome(search, ORR_OUTCOME_FILTERED);
-            orr_victim__report(search, &search->potential, ORR_OUTCOME_FILTERED);
+            orr_victim__report(search, search->potential.items, search->potential.count,
+                               ORR_OUTCOME_FILTERED);
         }
         solved = passes && orr_victim__try_state(search);
     } while (!solved && !search->budget_spent && !search->generator_budget_spent &&
@@ -141,7 +140,7 @@ static int by_uid(const void *a, const void *b, void *context)
 static void record_group(struct orr_victim_search *search, uint32_t group)
 {
     for (uint32_t i = 0; i < search->scenario.count; i++) {
-        struct orr_victim victim = search->scenario.items[i];
+        struct orr_victim victim = *orr_victim__nth(search, i);
         if (victim.group == group) {
             victim.group = search->recorded_groups;
             orr_victims_push(&search->recorded, &victim);
@@ -158,7 +157,7 @@ static void record_groups(struct orr_victim_search *search)
     static const enum orr_task_status lost[2] = {ORR_TASK_RELEASING, ORR_TASK_PIPELINED};
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < search->scenario.count; i++) {
-            const struct orr_victim *victim = &search->scenario.items[i];
+            const struct orr_victim *victim = orr_victim__nth(search, i);
             if (orr_victim__status(search, i) == (uint8_t)lost[l]) {
                 search->feasible[victim->node] = true;
                 if (!search->is_recorded[victim->task]) {

@@ -10,45 +10,21 @@
 
 #include <string.h>
 
-/* In the order in which they are evicted: recorded ones last, but first for the copies of v0.17
- * (D2), as in KAI. False: one of them is on a node that is not in KAI's snapshot, so that it cannot
- * solve the scenario; or there are none. */
-static bool list_victims(struct orr_victim_search *search)
+struct orr_node_list orr_victim__open_nodes(const struct orr_victim_search *search,
+                                            const struct orr_victims *victims, uint32_t *nodes)
 {
-    const struct orr_victims *chosen = &search->chosen;
-    const uint32_t count = orr_victim__count(search, chosen);
-    const uint32_t first = search->session->v017 != NULL ? chosen->count : 0;
-    bool on_nodes = count > 0;
-    search->scenario.count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct orr_victim *victim = orr_victim__nth(search, chosen, (first + i) % count);
-        orr_victims_push(&search->scenario, victim);
-        on_nodes = on_nodes && victim->node != ORR_NONE;
-    }
-    return on_nodes;
-}
-
-bool *orr_victim__open_nodes(const struct orr_victim_search *search,
-                             const struct orr_victims *potential)
-{
+    const struct orr_victims *const lists[2] = {&search->recorded, victims};
     const uint32_t node_count = search->session->node_count;
     bool *open = orr_alloc(node_count + (size_t)1, sizeof *open);
+    uint32_t count = 0;
     memcpy(open, search->feasible, node_count * sizeof *open);
-    for (uint32_t i = 0; i < orr_victim__count(search, potential); i++) {
-        const uint32_t node = orr_victim__nth(search, potential, i)->node;
-        if (node != ORR_NONE) {
-            open[node] = true;
+    for (int l = 0; l < 2; l++) {
+        for (uint32_t i = 0; i < lists[l]->count; i++) {
+            const uint32_t node = lists[l]->items[i].node;
+            open[node != ORR_NONE ? node : node_count] = true;
         }
     }
-    return open;
-}
-
-/* `nodes` has room for all. */
-static struct orr_node_list list_nodes(const struct orr_victim_search *search, uint32_t *nodes)
-{
-    uint32_t count = 0;
-    bool *open = orr_victim__open_nodes(search, &search->chosen);
-    for (uint32_t n = 0; n < search->session->node_count; n++) {
+    for (uint32_t n = 0; n < node_count; n++) {
         nodes[count] = n;
         count += open[n];
     }
@@ -87,7 +63,7 @@ static bool replay(struct orr_victim_search *search)
     struct orr_session *session = search->session;
     bool *is_victim = orr_zalloc(session->job_count, sizeof *is_victim);
     uint32_t *nodes = orr_alloc(session->node_count, sizeof *nodes);
-    const struct orr_node_list open = list_nodes(search, nodes);
+    const struct orr_node_list open = orr_victim__open_nodes(search, &search->scenario, nodes);
     struct orr_order order;
     struct orr_jobview view;
     struct orr_order_entry *entries = build_order(search, is_victim, &order);
@@ -111,17 +87,17 @@ static bool replay(struct orr_victim_search *search)
     return placed;
 }
 
-void orr_victim__report(const struct orr_victim_search *search, const struct orr_victims *potential,
-                        enum orr_outcome outcome)
+void orr_victim__report(const struct orr_victim_search *search, const struct orr_victim *potential,
+                        uint32_t count, enum orr_outcome outcome)
 {
     const struct orr_session *session = search->session;
-    const uint32_t count = orr_victim__count(search, potential);
-    if (!orr_is_watched(&session->watcher) || count == 0) {
+    const uint32_t recorded = search->recorded.count;
+    if (!orr_is_watched(&session->watcher) || recorded + count == 0) {
         return;
     }
-    uint32_t *jobs = orr_alloc(count, sizeof *jobs);
-    for (uint32_t i = 0; i < count; i++) {
-        jobs[i] = orr_victim__nth(search, potential, (potential->count + i) % count)->job;
+    uint32_t *jobs = orr_alloc(recorded + count, sizeof *jobs);
+    for (uint32_t i = 0; i < recorded + count; i++) {
+        jobs[i] = i < recorded ? search->recorded.items[i].job : potential[i - recorded].job;
     }
     orr_report_look(&session->watcher, &(struct orr_look){.kind = ORR_LOOK_SCENARIO,
                                                           .action = orr_action_name(search->action),
@@ -130,22 +106,27 @@ void orr_victim__report(const struct orr_victim_search *search, const struct orr
                                                           .job = search->job,
                                                           .pods = search->k,
                                                           .victims = jobs,
-                                                          .victim_count = count});
+                                                          .victim_count = recorded + count});
     orr_free(jobs);
 }
 
 bool orr_victim__simulate(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (!list_victims(search)) {
+    const struct orr_victims *victims = &search->scenario;
+    bool on_nodes = victims->count > 0; /* KAI's snapshot has no others */
+    for (uint32_t i = 0; i < victims->count; i++) {
+        on_nodes = on_nodes && victims->items[i].node != ORR_NONE;
+    }
+    if (!on_nodes) {
         return false;
     }
     session->scenarios_of[search->action]++;
     orr_victim__list_waiting(search);
     const uint32_t checkpoint = orr_session_checkpoint(session);
     bool placed = true; /* v0.17 fails where a node lost a task's record (D4) */
-    for (uint32_t i = 0; i < search->scenario.count && placed; i++) {
-        placed = orr_session_evict(session, search->scenario.items[i].task);
+    for (uint32_t i = 0; i < victims->count && placed; i++) {
+        placed = orr_session_evict(session, orr_victim__nth(search, i)->task);
     }
     placed = placed && replay(search);
     const bool solved = placed && orr_victim__validate(search);
@@ -154,7 +135,8 @@ bool orr_victim__simulate(struct orr_victim_search *search)
     const bool refused = placed && !solved && search->action != ORR_ACTION_CONSOLIDATION;
     const enum orr_outcome outcome = refused ? ORR_OUTCOME_REJECTED : ORR_OUTCOME_NOT_PLACED;
     orr_victim__raise_outcome(search, outcome);
-    orr_victim__report(search, &search->chosen, solved ? ORR_OUTCOME_SOLVED : outcome);
+    orr_victim__report(search, victims->items, search->chosen,
+                       solved ? ORR_OUTCOME_SOLVED : outcome);
     if (!solved) {
         orr_session_rollback(session, checkpoint);
     }

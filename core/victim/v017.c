@@ -18,22 +18,20 @@ void orr_victim__list_again_v017(struct orr_victim_search *search)
         struct orr_victim victim = search->recorded.items[i];
         victim.group = search->recorded_groups + victim.job;
         if (search->picked[victim.group] == search->scenarios) {
-            orr_victims_push(&search->chosen, &victim);
+            orr_victims_push(&search->scenario, &victim);
         }
     }
 }
 
-uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t at)
+uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t nth)
 {
-    const struct orr_victim *items = search->scenario.items;
+    const uint32_t task = orr_victim__nth(search, nth)->task;
     uint32_t before = 0;
-    if (search->session->v017 == NULL) {
-        return search->session->tasks[items[at].task].live.status;
+    for (uint32_t i = 0; i < nth && search->session->v017 != NULL; i++) {
+        before += orr_victim__nth(search, i)->task == task;
     }
-    for (uint32_t i = 0; i < at; i++) {
-        before += items[i].task == items[at].task;
-    }
-    return orr_v017_status_of(search->session, items[at].task, before);
+    return search->session->v017 == NULL ? search->session->tasks[task].live.status
+                                         : orr_v017_status_of(search->session, task, before);
 }
 
 /* --- D4, D6 --- */

@@ -15,7 +15,6 @@ struct loss {          /* of a queue and of those below it */
 
 struct reclaim { /* a scenario that is held against shares as they were before it */
     const struct orr_victim_search *search;
-    const struct orr_victims *potential;
     const bool *is_back; /* by task; NULL: as the statement holds it */
     struct loss *losses; /* by queue */
 };
@@ -58,10 +57,10 @@ static void add_loss(const struct orr_session *session, uint32_t index, struct l
 static void add_losses(struct reclaim *r)
 {
     const struct orr_session *session = r->search->session;
-    for (uint32_t i = 0; i < orr_victim__count(r->search, r->potential); i++) {
-        const uint32_t task = orr_victim__nth_task(r->search, r->potential, i);
-        uint32_t queue =
-            is_lost(r, task) ? session->jobs[session->tasks[task].job].queue : ORR_NONE;
+    const struct orr_victims *victims = &r->search->scenario;
+    for (uint32_t i = 0; i < victims->count; i++) {
+        const uint32_t task = victims->items[i].task;
+        uint32_t queue = is_lost(r, task) ? session->jobs[victims->items[i].job].queue : ORR_NONE;
         for (; queue != ORR_NONE; queue = session->shares[queue].parent) {
             struct loss *loss = &r->losses[queue];
             loss->last =
@@ -81,10 +80,10 @@ static struct loss last_unit(const struct reclaim *r, uint32_t last)
     const struct orr_sjob *job = &session->jobs[session->tasks[last].job];
     int32_t *victims = orr_zalloc(job->set_count, sizeof *victims); /* so far, by pod set */
     struct loss unit = {0};
-    for (uint32_t i = 0; i < orr_victim__count(r->search, r->potential); i++) {
-        const uint32_t task = orr_victim__nth_task(r->search, r->potential, i);
-        const uint32_t set = session->tasks[task].set;
-        if (session->tasks[task].job == session->tasks[last].job &&
+    for (uint32_t i = 0; i < r->search->scenario.count; i++) {
+        const struct orr_victim *victim = &r->search->scenario.items[i];
+        const uint32_t task = victim->task, set = session->tasks[task].set;
+        if (victim->job == session->tasks[last].job &&
             victims[set - job->first_set]++ < session->sets[set].min && is_lost(r, task)) {
             add_loss(session, task, &unit);
         }
@@ -172,15 +171,13 @@ static bool outgrows(const struct reclaim *r, uint32_t own, uint32_t sibling)
 
 /* From the reclaimer's queue up to the root: its siblings that lose something make a leveled pair
  * with it. */
-bool orr_victim__may_reclaim(const struct orr_victim_search *search,
-                             const struct orr_victims *potential, const bool *is_back,
+bool orr_victim__may_reclaim(const struct orr_victim_search *search, const bool *is_back,
                              bool units_alone)
 {
     const struct orr_session *session = search->session;
     const struct orr_share_queue *shares = session->shares;
     const struct orr_sjob *job = &session->jobs[search->job];
     struct reclaim r = {.search = search,
-                        .potential = potential,
                         .is_back = is_back,
                         .losses = orr_zalloc(session->queue_count, sizeof *r.losses)};
     bool allowed = true;
@@ -239,6 +236,5 @@ bool orr_victim__validate(const struct orr_victim_search *search)
     }
     const bool has_units =
         search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion;
-    return (!has_units || orr_victim__may_reclaim(search, &search->chosen, NULL, false)) &&
-           keeps_minimum(search);
+    return (!has_units || orr_victim__may_reclaim(search, NULL, false)) && keeps_minimum(search);
 }

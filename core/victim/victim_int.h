@@ -27,6 +27,7 @@ struct orr_victim { /* a task of a scenario */
     uint32_t group;     /* these are tried and recorded together: a recorded group, which have the
                          * first numbers, a job (node-local greedy) or a step (multi-node gang) */
     uint32_t node, job; /* where it runs before anything is tried */
+    uint32_t step;      /* that it was popped with */
     uint32_t before;    /* of potential victims: the last one before it on its node, or ORR_NONE */
 };
 
@@ -84,9 +85,8 @@ struct orr_victim_search {
     uint32_t candidate_count;
     struct orr_order_entry *prepared; /* the candidates in their order; NULL until it is asked */
     uint32_t prepared_count;
-    struct orr_order order;    /* of victims, with the recorded ones of the probe; */
-    struct orr_victims popped; /* what it gave so far; group: the step */
-    uint32_t popped_steps;
+    struct orr_order order;           /* of victims, as long as the recorded ones are the same; */
+    uint32_t popped, popped_steps;    /* what it gave so far, of `potential.items` */
     struct orr_task_list to_evict;    /* of the job that was popped last */
     bool *base_feasible;              /* by node */
     int64_t (*held)[ORR_SHARE_KINDS]; /* by queue, before anything was tried */
@@ -98,8 +98,8 @@ struct orr_victim_search {
     bool budget_spent, generator_budget_spent; /* one more was wanted than the budget allows */
     struct orr_idmap failed;                   /* fingerprints of scenarios that failed */
     struct orr_capacities capacities;
-    struct orr_victims chosen;   /* potential victims of the scenario that is tried */
-    struct orr_victims scenario; /* that is simulated: these and the recorded ones */
+    struct orr_victims scenario; /* whose victims are tried: `chosen` potential ones, */
+    uint32_t chosen;             /* and behind these the recorded ones */
     uint32_t *picked;            /* by group: the number of the scenario that took it in last */
     uint32_t picked_capacity, scenarios;
 
@@ -114,29 +114,16 @@ struct orr_victim_search {
     uint32_t k;
     struct orr_jobview view;
     struct orr_demand demand;     /* of the probe's tasks, memory by the smallest device */
-    struct orr_victims potential; /* of the state */
+    struct orr_victims potential; /* of the state; behind them, others that were popped before */
     uint32_t steps;
 };
 
-/* Victims of a scenario: those of the potential ones that it has, then the recorded ones. */
-static inline uint32_t orr_victim__count(const struct orr_victim_search *search,
-                                         const struct orr_victims *potential)
-{
-    return potential->count + search->recorded.count;
-}
-
+/* The scenario's victim that is evicted as the nth. KAI's recorded victims are the first ones. */
 static inline const struct orr_victim *orr_victim__nth(const struct orr_victim_search *search,
-                                                       const struct orr_victims *potential,
                                                        uint32_t nth)
 {
-    return nth < potential->count ? &potential->items[nth]
-                                  : &search->recorded.items[nth - potential->count];
-}
-
-static inline uint32_t orr_victim__nth_task(const struct orr_victim_search *search,
-                                            const struct orr_victims *potential, uint32_t nth)
-{
-    return orr_victim__nth(search, potential, nth)->task;
+    const uint32_t first = search->session->v017 != NULL ? search->chosen : 0;
+    return &search->scenario.items[(first + nth) % search->scenario.count];
 }
 
 static inline void orr_victim__raise_outcome(struct orr_victim_search *search,
@@ -145,9 +132,10 @@ static inline void orr_victim__raise_outcome(struct orr_victim_search *search,
     search->outcome = outcome > search->outcome ? (uint8_t)outcome : search->outcome;
 }
 
-/* simulate.c: what became of a scenario, if somebody watches. */
-void orr_victim__report(const struct orr_victim_search *search, const struct orr_victims *potential,
-                        enum orr_outcome outcome);
+/* simulate.c: what became of the recorded victims and so many potential ones, if somebody watches.
+ */
+void orr_victim__report(const struct orr_victim_search *search, const struct orr_victim *potential,
+                        uint32_t count, enum orr_outcome outcome);
 
 /* search.c: fills `waiting`, once a search. Asked before anything is evicted: nothing but victims
  * and the preemptor changes during a search, so that all others wait as they do now. */
@@ -184,7 +172,7 @@ const struct orr_topology_level *orr_victim__required_level(const struct orr_ses
                                                             const struct orr_sset *set);
 /* v017.c. D2: the status of a victim of the scenario, which in v0.17 may have it twice; and lists
  * the recorded victims of the jobs that the scenario takes in again. */
-uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t at);
+uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t nth);
 void orr_victim__list_again_v017(struct orr_victim_search *search);
 /* With each probe; and for each state of a multi-node gang, which in v0.17 finds the books as
  * failed scenarios left them (D4). */
@@ -207,11 +195,11 @@ int64_t orr_victim__pending_gpus(const struct orr_session *session, uint32_t tas
 /* windows.c: the scenarios of one state; true as soon as one is solved. */
 bool orr_victim__try_state(struct orr_victim_search *search);
 
-/* simulate.c: by node, the feasible ones and those of a scenario's victims; to be freed. */
-bool *orr_victim__open_nodes(const struct orr_victim_search *search,
-                             const struct orr_victims *potential);
-/* Evicts, replays, validates the chosen and recorded victims. On success the statement
- * holds the result. */
+/* simulate.c: lists the feasible nodes, those of recorded victims and of these; `nodes` has room
+ * for all. */
+struct orr_node_list orr_victim__open_nodes(const struct orr_victim_search *search,
+                                            const struct orr_victims *victims, uint32_t *nodes);
+/* Evicts, replays, validates the scenario's victims. On success the statement holds the result. */
 bool orr_victim__simulate(struct orr_victim_search *search);
 
 /* search.c: the preemptor's first k tasks, no potential victims. */
@@ -222,8 +210,7 @@ bool orr_victim__validate(const struct orr_victim_search *search);
 /* Reclaim's validator. is_back: by task, which of the victims are placed again; NULL: those that
  * are in the statement. units_alone: only its first part, the units that are taken one after the
  * other. */
-bool orr_victim__may_reclaim(const struct orr_victim_search *search,
-                             const struct orr_victims *potential, const bool *is_back,
+bool orr_victim__may_reclaim(const struct orr_victim_search *search, const bool *is_back,
                              bool units_alone);
 
 #endif

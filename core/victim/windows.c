@@ -8,9 +8,9 @@
 static uint64_t fingerprint_of(const struct orr_victim_search *search)
 {
     uint64_t sum = orr_scatter(0x200000000u + search->k);
-    for (uint32_t i = 0; i < orr_victim__count(search, &search->chosen); i++) {
-        sum += orr_scatter((i < search->chosen.count ? 0x300000000u : 0x100000000u) +
-                           orr_victim__nth_task(search, &search->chosen, i));
+    for (uint32_t i = 0; i < search->scenario.count; i++) {
+        sum += orr_scatter((i < search->chosen ? 0x300000000u : 0x100000000u) +
+                           search->scenario.items[i].task);
     }
     return sum;
 }
@@ -37,14 +37,19 @@ static bool afford(struct orr_victim_search *search)
     return left;
 }
 
+/* The potential victims of the scenario are listed. */
 static bool try_scenario(struct orr_victim_search *search)
 {
+    search->chosen = search->scenario.count;
+    for (uint32_t i = 0; i < search->recorded.count; i++) {
+        orr_victims_push(&search->scenario, &search->recorded.items[i]);
+    }
     const uint64_t fingerprint = fingerprint_of(search);
     const char *name = (const char *)&fingerprint;
     if (orr_idmap_find(&search->failed, name, sizeof fingerprint) != ORR_NONE || !afford(search)) {
         return false;
     }
-    if (!orr_refute__scenario(search, &search->chosen) && orr_victim__simulate(search)) {
+    if (!orr_refute__scenario(search) && orr_victim__simulate(search)) {
         orr_refute__scenario_solved(search);
         return true;
     }
@@ -73,13 +78,13 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
             search->picked[potential->items[at].group] = number;
         }
     }
-    search->chosen.count = 0;
+    search->scenario.count = 0;
     if (node_local && search->session->v017 != NULL) {
         orr_victim__list_again_v017(search);
     }
     for (uint32_t i = 0; i < potential->count; i++) {
         if (search->picked[potential->items[i].group] == number) {
-            orr_victims_push(&search->chosen, &potential->items[i]);
+            orr_victims_push(&search->scenario, &potential->items[i]);
         }
     }
     return try_scenario(search);
@@ -164,7 +169,7 @@ static bool try_multi_node(struct orr_victim_search *search)
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
-    search->chosen.count = 0;
+    search->scenario.count = 0;
     return search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
                                                       : try_multi_node(search);
 }
