@@ -165,8 +165,8 @@ static struct orr_window *window_of(struct orr_victim_search *search, uint32_t f
 {
     struct orr_windows *all = search->refuter.flat->windows;
     struct orr_window *window = &all->windows[nth < LAST ? nth : LAST];
-    if (all->first != search->capacities.first) {
-        all->first = search->capacities.first;
+    if (all->first != search->refuter.windows_from) {
+        all->first = search->refuter.windows_from;
         all->filling++; /* no window is filled */
     }
     if (nth >= LAST || window->filling != all->filling) {

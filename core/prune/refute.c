@@ -131,6 +131,7 @@ void orr_refute__start_probe(struct orr_victim_search *search)
 {
     struct orr_refuter *refuter = &search->refuter;
     enter(search, ORR_REFUTE_WINDOW); /* nothing of an earlier probe is in doubt */
+    refuter->same = 0;
     if (!refuter->all_tried) {
         refuter->probe = ++orr_victim_index_now(search->session)->probes;
     }
@@ -141,21 +142,23 @@ void orr_refute__start_probe(struct orr_victim_search *search)
 
 /* Windows that begin with as many nodes as those of the last state grow by the same numbers. As far
  * as nodes bear what they did, their victims are the same. */
-uint32_t orr_refute__least_window(struct orr_victim_search *search)
+static bool failed_as_it_is(struct orr_victim_search *search, uint32_t count, uint32_t nth)
 {
     struct orr_refuter *refuter = &search->refuter;
-    const struct orr_session *session = search->session;
-    const struct orr_capacities *c = &search->capacities;
-    const bool kept = !refuter->all_tried && !session->rules.prune.verify && session->v017 == NULL;
-    const bool alike = kept && refuter->windows_from == c->first && c->same > 0;
-    refuter->windows_from = c->first;
-    return alike ? c->same + 1 : 0;
+    if (nth == 0) {
+        refuter->failed = refuter->windows_from == count ? refuter->same : 0;
+        refuter->windows_from = count;
+        refuter->same = search->capacities.able;
+    }
+    return nth != ORR_NONE && refuter->failed > 0 && count <= refuter->failed &&
+           !refuter->all_tried && !search->session->rules.prune.verify;
 }
 
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth)
 {
     enter(search, ORR_REFUTE_WINDOW);
-    return (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
+    return failed_as_it_is(search, to - from, nth) ||
+           (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
             refutes_place(search, ORR_PRUNER_REGAIN,
                           orr_victim__cannot_regain(search, from, to))) ||
            (search->refuter.flat != NULL && search->recorded.count == 0 &&
@@ -203,6 +206,12 @@ bool orr_refute__scenario(struct orr_victim_search *search)
 
 void orr_refute__victim_added(struct orr_victim_search *search)
 {
+    const struct orr_capacities *c = &search->capacities;
+    const uint32_t node = search->potential.items[search->potential.count - 1].node;
+    if (search->generator == ORR_MULTI_NODE_GANG && node != ORR_NONE) {
+        const uint32_t is = orr_capacities_nth(c, node), least = c->was < is ? c->was : is;
+        search->refuter.same = least < search->refuter.same ? least : search->refuter.same;
+    }
     if (search->refuter.flat != NULL && search->refuter.flat->windows != NULL) {
         orr_flat__victim_added(search);
     }

@@ -30,8 +30,10 @@ struct orr_refuter {    /* of a search; private to prune/ */
     uint64_t probe;     /* number of the one that goes on, of all searches; 0: all is tried */
     uint64_t scenarios; /* simulated by the action before the search */
     bool apart_known;
-    uint32_t windows_from;        /* nodes of the first window of the last state that had any */
-    struct orr_flat *flat;        /* NULL: no part of the world is flat, or all is tried */
+    uint32_t windows_from; /* nodes of the first window of the last state that had any */
+    uint32_t same;         /* so many able nodes are as they were when windows were last tried */
+    uint32_t failed;       /* windows of the state with no more nodes failed as they are, or 0 */
+    struct orr_flat *flat; /* NULL: no part of the world is flat, or all is tried */
     struct orr_places *places[2]; /* places.h: of all nodes, by domain; NULL until asked */
     struct orr_apart *apart;      /* apart.h; NULL: nothing is known of such a world */
     /* Of all that is the same for all scenarios but the nodes, a fingerprint (fingerprint.c; 0: not
@@ -57,8 +59,6 @@ bool orr_refute__gang(struct orr_victim_search *search);
 bool orr_refute__generator(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */
 void orr_refute__start_probe(struct orr_victim_search *search);
-/* Of a state of several nodes: windows of fewer nodes failed as they are in an earlier state. */
-uint32_t orr_refute__least_window(struct orr_victim_search *search);
 /* Those on the nodes with victims at [from, to), the nth window of the state; ORR_NONE: it is a
  * single node, of which the jobs' victims are taken. */
 bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth);

@@ -166,36 +166,43 @@ static double amount(const struct orr_session *session, int64_t mgpu)
     return session->v017 != NULL ? orr_share_units(ORR_SHARE_GPU, mgpu) : (double)mgpu;
 }
 
-/* By node; to be freed. */
-static double *list_capacities(const struct orr_victim_search *search)
+/* Whether the requirements, which it sorts, go into the nodes or, of a level, into its domains. */
+static bool pack(struct orr_victim_search *search, const struct orr_topology_level *level,
+                 double *requirements, uint32_t count)
 {
-    const uint32_t count = search->session->node_count;
-    double *capacities = orr_alloc(count + (size_t)1, sizeof *capacities);
-    for (uint32_t n = 0; n < count; n++) {
-        capacities[n] = (double)search->capacities.with[n];
+    const struct orr_session *session = search->session;
+    const uint32_t holder_count = level == NULL ? session->node_count : level->value_count;
+    double *holders = orr_zalloc(holder_count + (size_t)1, sizeof *holders);
+    double *v017 = session->v017 != NULL ? orr_victim__list_capacities_v017(search) : NULL;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const uint32_t holder = level == NULL ? n : level->value_of_node[n];
+        if (holder != ORR_NONE) {
+            holders[holder] += v017 != NULL ? v017[n] : (double)search->capacities.with[n];
+        }
     }
-    if (search->session->v017 != NULL) {
-        orr_victim__list_capacities_v017(search, capacities);
+    const bool possible = first_fit_decreasing(requirements, count, holders, holder_count);
+    if (level != NULL && v017 == NULL) {
+        search->capacities.domain_lacks = (int64_t)(requirements[0] - holders[0]);
     }
-    return capacities;
+    orr_free(v017);
+    orr_free(holders);
+    return possible;
 }
 
 /* Filter of idle GPUs: every pending task needs a node with enough. */
-static bool pass_idle_gpu_filter(const struct orr_victim_search *search)
+static bool pass_idle_gpu_filter(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_capacities *c = &search->capacities;
     if (session->v017 == NULL && c->each >= 0) { /* of equal tasks each node takes what it can */
         return c->each == 0 || c->fitting >= (int64_t)search->k;
     }
-    double *nodes = list_capacities(search);
     double *requirements = orr_alloc(search->k + (size_t)1, sizeof *requirements);
     for (uint32_t i = 0; i < search->k; i++) {
         requirements[i] =
             amount(session, orr_victim__pending_gpus(session, search->tasks.tasks[i]));
     }
-    const bool possible = first_fit_decreasing(requirements, search->k, nodes, session->node_count);
-    orr_free(nodes);
+    const bool possible = pack(search, NULL, requirements, search->k);
     orr_free(requirements);
     return possible;
 }
@@ -238,25 +245,14 @@ static bool level_has_room(struct orr_victim_search *search, const struct orr_to
 {
     const struct orr_session *session = search->session;
     const struct orr_sjob *job = &session->jobs[search->job];
-    double *nodes = list_capacities(search);
-    double *domains = orr_zalloc(level->value_count + (size_t)1, sizeof *domains);
     double *requirements = orr_alloc(job->set_count, sizeof *requirements);
     uint32_t count = 0;
-    for (uint32_t n = 0; n < session->node_count; n++) {
-        if (level->value_of_node[n] != ORR_NONE) {
-            domains[level->value_of_node[n]] += nodes[n];
-        }
-    }
     for (uint32_t s = job->first_set; s < job->first_set + job->set_count; s++) {
         if (filtered_level(session, s) == level) {
             requirements[count++] = amount(session, set_gpus(search, s));
         }
     }
-    const bool possible = first_fit_decreasing(requirements, count, domains, level->value_count);
-    search->capacities.domain_lacks =
-        session->v017 != NULL ? 0 : (int64_t)(requirements[0] - domains[0]);
-    orr_free(nodes);
-    orr_free(domains);
+    const bool possible = pack(search, level, requirements, count);
     orr_free(requirements);
     return possible;
 }

@@ -64,18 +64,14 @@ static bool share_allows(const struct orr_victim_search *search, uint32_t victim
     const struct orr_queue_pair pair =
         orr_victim__level_queues(session, session->jobs[search->job].queue, victim_queue);
     const struct orr_share_resource *share = session->shares[pair.victim].resource;
-    bool over_quota = false;
-    bool below_quota = false;
-    bool over_share = false;
+    bool over_quota = false, below_quota = false, over_share = false;
     for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const bool requested = orr_demand_asks(&search->demand, kind);
-        const double deserved = share[kind].deserved;
-        over_quota =
-            over_quota || (requested && orr_victim__exceeds(share[kind].allocated, deserved));
-        below_quota = below_quota ||
-                      (requested && deserved != ORR_UNLIMITED && share[kind].allocated < deserved);
-        over_share = over_share || orr_victim__exceeds(share[kind].allocated,
-                                                       orr_share_allocatable(&share[kind]));
+        const double allocated = share[kind].allocated, deserved = share[kind].deserved;
+        if (orr_demand_asks(&search->demand, kind)) {
+            over_quota |= orr_victim__exceeds(allocated, deserved);
+            below_quota |= deserved != ORR_UNLIMITED && allocated < deserved;
+        }
+        over_share |= orr_victim__exceeds(allocated, orr_share_allocatable(&share[kind]));
     }
     return orr_queue_fits_deserved(session, pair.reclaimer,
                                    session->queues[pair.reclaimer].allocated, &search->demand)

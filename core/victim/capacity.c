@@ -52,15 +52,15 @@ static void measure_tasks(struct orr_victim_search *search)
 {
     struct orr_capacities *c = &search->capacities;
     c->needed = search->demand.v[ORR_SHARE_GPU];
-    c->smallest = INT64_MAX;
+    c->min_task = INT64_MAX;
     c->each = orr_victim__pending_gpus(search->session, search->tasks.tasks[0]);
     for (uint32_t i = 0; i < search->k; i++) {
         const int64_t gpus = orr_victim__pending_gpus(search->session, search->tasks.tasks[i]);
-        c->smallest = gpus < c->smallest ? gpus : c->smallest;
+        c->min_task = gpus < c->min_task ? gpus : c->min_task;
         c->each = gpus == c->each ? c->each : -1;
     }
-    if (c->smallest == 0) { /* a node that is short of GPUs is none the worse for it */
-        c->smallest = INT64_MIN;
+    if (c->min_task == 0) { /* a node that is short of GPUs is none the worse for it */
+        c->min_task = INT64_MIN;
     }
 }
 
@@ -78,13 +78,12 @@ void orr_victim__start_capacities(struct orr_victim_search *search)
         const struct orr_victim *victim = &search->recorded.items[i];
         c->with[victim->node] += orr_victim__freed(session, victim->task);
     }
-    c->elsewhere = 0;
+    c->baseline = 0;
     c->fitting = 0;
-    c->same = 0;
     c->domain_holds = false;
     c->domain_lacks = 0;
     for (uint32_t n = 0; n < session->node_count; n++) {
-        c->elsewhere += search->feasible[n] ? c->with[n] : 0;
+        c->baseline += search->feasible[n] ? c->with[n] : 0;
         c->fitting += fitting_in(c, c->with[n]);
     }
 }
@@ -125,10 +124,10 @@ void orr_victim__add_capacity(struct orr_victim_search *search, struct orr_victi
     const int64_t gpus = orr_victim__freed(search->session, victim->task);
     victim->before = orr_capacities_last_on(c, node);
     c->was = orr_capacities_nth(c, node);
-    c->able -= c->since[node] != 0 && c->with[node] >= c->smallest;
+    c->able -= c->since[node] != 0 && c->with[node] >= c->min_task;
     c->last_on[node] = search->potential.count;
     if (c->since[node] == 0) {
-        c->elsewhere -= search->feasible[node] ? c->with[node] : 0;
+        c->baseline -= search->feasible[node] ? c->with[node] : 0;
         c->at[node] = c->bearing_count;
         c->bearing[c->bearing_count++] = node;
         c->since[node] = c->bearing_count;
@@ -137,12 +136,8 @@ void orr_victim__add_capacity(struct orr_victim_search *search, struct orr_victi
     c->with[node] += gpus;
     c->domain_lacks -= gpus;
     c->fitting += fitting_in(c, c->with[node]);
-    c->able += c->with[node] >= c->smallest;
-    if (search->generator == ORR_NODE_LOCAL_GREEDY) {
-        return; /* which takes one node at a time, in whatever order they are */
+    c->able += c->with[node] >= c->min_task;
+    if (search->generator == ORR_MULTI_NODE_GANG) {
+        move_in_line(c, node); /* the other one takes single nodes, in whatever order they are */
     }
-    move_in_line(c, node);
-    const uint32_t is = orr_capacities_nth(c, node);
-    const uint32_t least = c->was < is ? c->was : is;
-    c->same = least < c->same ? least : c->same;
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The outer search: how many of the job's tasks can be had, and with which victims.
- *
- *   orr_victim_search
- *     for each generator: the largest prefix of tasks that can be solved (1, 2, 4, ..., then
- *     between), carrying the victims of each success into the next probe; then all tasks, for good
- *       probe               accumulate victims, filter, let the generator try
- */
+/* The outer search: for each generator the largest prefix of the job's tasks that can be had,
+ * carrying the victims of each success into the next probe; then all tasks, for good. */
 #include "victim_int.h"
 
 #include <string.h>
@@ -86,9 +81,8 @@ void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k)
     make_view(search, k);
     orr_refute__start_probe(search);
     orr_victim__start_capacities(search);
-    if (search->session->v017 != NULL) { /* where not all is taken back that was tried */
-        orr_victim__start_capacities_v017(search);
-        orr_victim__forget_steps(search);
+    if (search->session->v017 != NULL) {
+        orr_victim__start_probe_v017(search);
     }
     search->potential.count = 0;
     search->steps = 0;
@@ -268,7 +262,7 @@ static void prepare_search(struct orr_victim_search *search)
     search->feasible = orr_arena_take(memory, session->node_count, sizeof(bool));
     orr_victim__open_capacities(search);
     forget_recorded(search); /* feasible are nodes that are so without victims */
-    if (search->candidates == NULL && search->candidate_count == 0) {
+    if (search->candidate_count == 0) {
         orr_victim__find_candidates(search);
     }
 }

@@ -70,10 +70,11 @@ static double free_gpus(const struct orr_session *session, const struct orr_snod
     return idle + releasing;
 }
 
-void orr_victim__start_capacities_v017(struct orr_victim_search *search)
+void orr_victim__start_probe_v017(struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     struct orr_capacities *c = &search->capacities;
+    orr_victim__forget_steps(search); /* not all is taken back that was tried */
     c->at_probe = orr_arena_take(&search->memory, session->node_count, sizeof *c->at_probe);
     for (uint32_t n = 0; n < session->node_count; n++) {
         c->at_probe[n] = free_gpus(session, &session->nodes[n]);
@@ -95,11 +96,12 @@ void orr_victim__measure_again_v017(struct orr_victim_search *search)
     }
 }
 
-void orr_victim__list_capacities_v017(const struct orr_victim_search *search, double *capacities)
+double *orr_victim__list_capacities_v017(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     const struct orr_victims *lists[2] = {&search->recorded, &search->potential};
     bool *is_listed = orr_zalloc(session->task_count, sizeof *is_listed); /* D2: some are twice */
+    double *capacities = orr_alloc(session->node_count + (size_t)1, sizeof *capacities);
     memcpy(capacities, search->capacities.at_probe, session->node_count * sizeof *capacities);
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < lists[l]->count; i++) {
@@ -112,4 +114,5 @@ void orr_victim__list_capacities_v017(const struct orr_victim_search *search, do
         }
     }
     orr_free(is_listed);
+    return capacities;
 }

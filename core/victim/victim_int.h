@@ -47,16 +47,14 @@ struct orr_capacities { /* capacity.c: milli-GPU */
     uint32_t *last_on; /* by node: the last potential victim there, if it bears any */
     uint32_t able;     /* bearing nodes that could take the smallest task: the last ones */
     uint32_t was;      /* position of the last victim's node among these before it came */
-    uint32_t first;    /* of these, how many the first scenario of several nodes takes */
-    uint32_t same;     /* so many able nodes are as they were when windows were last tried */
-    int64_t elsewhere; /* of feasible nodes without potential victims */
+    int64_t baseline;  /* of feasible nodes without potential victims */
     /* of the probe's tasks */
-    int64_t needed, smallest;
-    int64_t each;         /* -1: they ask different amounts */
-    int64_t fitting;      /* tasks that ask `each` and fit, node by node */
-    bool domain_holds;    /* the only set that must stay within a domain has one */
-    int64_t domain_lacks; /* > 0: so much more has to be given back before a domain has room */
-    double *at_probe;     /* v017.c: by node, GPUs free when the probe began; else NULL */
+    int64_t needed, min_task; /* all, and the smallest one */
+    int64_t each;             /* -1: they ask different amounts */
+    int64_t fitting;          /* tasks that ask `each` and fit, node by node */
+    bool domain_holds;        /* the only set that must stay within a domain has one */
+    int64_t domain_lacks;     /* > 0: so much more has to be given back before a domain has room */
+    double *at_probe;         /* v017.c: by node, GPUs free when the probe began; else NULL */
 };
 
 /* The last potential victim on the node, or ORR_NONE; each has the one before it. */
@@ -68,7 +66,7 @@ static inline uint32_t orr_capacities_last_on(const struct orr_capacities *c, ui
 /* The position of a node among those able to take the smallest task, or ORR_NONE. */
 static inline uint32_t orr_capacities_nth(const struct orr_capacities *c, uint32_t node)
 {
-    return c->since[node] == 0 || c->with[node] < c->smallest
+    return c->since[node] == 0 || c->with[node] < c->min_task
                ? ORR_NONE
                : c->at[node] - (c->bearing_count - c->able);
 }
@@ -79,7 +77,7 @@ struct orr_victim_search {
     uint32_t job;
     struct orr_arena memory;
     struct orr_task_list tasks; /* what it must get */
-    uint32_t *queues;           /* in which candidates may be */
+    uint32_t *queues;           /* in which candidates may be: asked of all tasks together */
     uint32_t queue_count;
     struct orr_jobview *candidates; /* NULL: counted only */
     uint32_t candidate_count;
@@ -111,11 +109,11 @@ struct orr_victim_search {
 
     uint8_t outcome; /* enum orr_outcome: how far the best scenario got */
 
-    uint32_t k;
+    uint32_t k; /* the probe's tasks are the first so many */
     struct orr_jobview view;
     struct orr_demand demand;     /* of the probe's tasks, memory by the smallest device */
     struct orr_victims potential; /* of the state; behind them, others that were popped before */
-    uint32_t steps;
+    uint32_t steps;               /* of the state */
 };
 
 /* The scenario's victim that is evicted as the nth. KAI's recorded victims are the first ones. */
@@ -147,15 +145,15 @@ struct orr_queue_pair {
 };
 struct orr_queue_pair orr_victim__level_queues(const struct orr_session *session,
                                                uint32_t reclaimer, uint32_t victim);
-/* Lists the queues in which they may be, and the candidates, before anything is evicted.
- */
+/* Lists the queues in which they may be, and the candidates, before anything is evicted. */
 void orr_victim__list_queues(struct orr_victim_search *search);
 void orr_victim__find_candidates(struct orr_victim_search *search);
 /* Min-runtime: the job started too recently to lose what its gang needs. */
 bool orr_victim__is_protected(const struct orr_session *session, enum orr_action action,
                               uint32_t preemptor, uint32_t job);
-/* Of the queue something may be taken. */
+/* Of the queue something may be taken; and from the active job of such a queue. */
 bool orr_victim__has_candidates(const struct orr_victim_search *search, uint32_t queue);
+bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
 /* Negative: the first of the jobs is older. */
 int orr_victim__compare_age(const struct orr_session *session, uint32_t a, uint32_t b);
 
@@ -176,11 +174,11 @@ uint8_t orr_victim__status(const struct orr_victim_search *search, uint32_t nth)
 void orr_victim__list_again_v017(struct orr_victim_search *search);
 /* With each probe; and for each state of a multi-node gang, which in v0.17 finds the books as
  * failed scenarios left them (D4). */
-void orr_victim__start_capacities_v017(struct orr_victim_search *search);
+void orr_victim__start_probe_v017(struct orr_victim_search *search);
 void orr_victim__measure_again_v017(struct orr_victim_search *search);
 /* By node, in GPUs: free when the probe began, and what victims give back, added as v0.17 does
- * (D6). */
-void orr_victim__list_capacities_v017(const struct orr_victim_search *search, double *capacities);
+ * (D6); to be freed. */
+double *orr_victim__list_capacities_v017(const struct orr_victim_search *search);
 
 /* capacity.c: opened with the search, with what its nodes have free and which are feasible before
  * anything is tried; started with each probe. */
@@ -204,8 +202,8 @@ bool orr_victim__simulate(struct orr_victim_search *search);
 
 /* search.c: the preemptor's first k tasks, no potential victims. */
 void orr_victim__start_probe(struct orr_victim_search *search, uint32_t k);
-bool orr_victim__is_candidate(const struct orr_victim_search *search, uint32_t job);
-/* Whether what happened to the victims is allowed. */
+
+/* validate.c: whether what happened to the victims is allowed. */
 bool orr_victim__validate(const struct orr_victim_search *search);
 /* Reclaim's validator. is_back: by task, which of the victims are placed again; NULL: those that
  * are in the statement. units_alone: only its first part, the units that are taken one after the

@@ -92,17 +92,19 @@ static bool try_nodes(struct orr_victim_search *search, uint32_t from, uint32_t 
 
 /* --- node-local greedy: the victims of a job are a group --- */
 
-/* Of the nodes of the job's pods the first one by name from this rank on, or ORR_NONE. */
-static uint32_t next_node(const struct orr_session *session, const struct orr_sjob *job,
-                          uint32_t rank)
+/* Of the bearing nodes with pods of the job the first one by name after this one, or after none. */
+static uint32_t next_node(const struct orr_victim_search *search, uint32_t index, uint32_t after)
 {
-    const struct orr_snode *nodes = session->nodes;
-    uint32_t next = ORR_NONE;
+    const struct orr_session *session = search->session;
+    const struct orr_sjob *job = &session->jobs[index];
+    const uint32_t least = after == ORR_NONE ? 0 : session->nodes[after].rank + 1;
+    uint32_t next = ORR_NONE, lowest = ORR_NONE;
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         const uint32_t node = session->tasks[t].live.node;
-        if (node != ORR_NONE && nodes[node].rank >= rank &&
-            (next == ORR_NONE || nodes[node].rank < nodes[next].rank)) {
+        if (node != ORR_NONE && search->capacities.since[node] > 0 &&
+            session->nodes[node].rank >= least && session->nodes[node].rank < lowest) {
             next = node;
+            lowest = session->nodes[node].rank;
         }
     }
     return next;
@@ -110,18 +112,13 @@ static uint32_t next_node(const struct orr_session *session, const struct orr_sj
 
 static bool try_node_local(struct orr_victim_search *search)
 {
-    const struct orr_session *session = search->session;
-    const struct orr_capacities *c = &search->capacities;
     const struct orr_victims *potential = &search->potential;
-    if (potential->count == 0) {
-        return search->recorded.count > 0 && try_scenario(search);
-    }
-    const struct orr_sjob *job = &session->jobs[potential->items[potential->count - 1].job];
+    const uint32_t job = potential->items[potential->count - 1].job;
+    uint32_t node = next_node(search, job, ORR_NONE);
     bool solved = false;
-    for (uint32_t node = next_node(session, job, 0); !solved && node != ORR_NONE;
-         node = job->task_count > 1 ? next_node(session, job, session->nodes[node].rank + 1)
-                                    : ORR_NONE) {
-        solved = c->since[node] > 0 && try_nodes(search, c->at[node], c->at[node] + 1, ORR_NONE);
+    for (; node != ORR_NONE && !solved; node = next_node(search, job, node)) {
+        const uint32_t at = search->capacities.at[node];
+        solved = try_nodes(search, at, at + 1, ORR_NONE);
     }
     return solved;
 }
@@ -130,9 +127,9 @@ static bool try_node_local(struct orr_victim_search *search)
 
 /* The smallest number of nodes, least capacity first, that covers what nodes without victims do
  * not; ORR_NONE if all together do not. */
-static uint32_t first_prefix(const struct orr_capacities *c, uint32_t from)
+static uint32_t smallest_prefix(const struct orr_capacities *c, uint32_t from)
 {
-    int64_t missing = c->needed - c->elsewhere;
+    int64_t missing = c->needed - c->baseline;
     uint32_t at = from;
     while (missing > 0 && at < c->bearing_count) {
         missing -= c->with[c->bearing[at++]];
@@ -142,34 +139,27 @@ static uint32_t first_prefix(const struct orr_capacities *c, uint32_t from)
 
 static bool try_multi_node(struct orr_victim_search *search)
 {
-    struct orr_capacities *c = &search->capacities;
-    if (search->potential.count == 0) {
-        return try_scenario(search);
-    }
+    const struct orr_capacities *c = &search->capacities;
+    bool solved = false;
     if (search->session->v017 != NULL) {
         orr_victim__measure_again_v017(search);
     }
     const uint32_t from = c->bearing_count - c->able;
-    c->first = first_prefix(c, from);
-    if (c->first == ORR_NONE) {
-        return false;
-    }
-    const uint32_t least = orr_refute__least_window(search);
-    uint32_t count = c->first;
-    for (uint32_t nth = 0; count != ORR_NONE; nth++) {
+    uint32_t count = smallest_prefix(c, from);
+    for (uint32_t nth = 0; count != ORR_NONE && !solved; nth++) {
         count = count < c->able ? count : c->able;
-        if (count >= least && try_nodes(search, from, from + count, nth)) {
-            return true;
-        }
+        solved = try_nodes(search, from, from + count, nth);
         count = count == c->able ? ORR_NONE : count + (1u << nth);
     }
-    c->same = c->able;
-    return false;
+    return solved;
 }
 
 bool orr_victim__try_state(struct orr_victim_search *search)
 {
+    const bool node_local = search->generator == ORR_NODE_LOCAL_GREEDY;
     search->scenario.count = 0;
-    return search->generator == ORR_NODE_LOCAL_GREEDY ? try_node_local(search)
-                                                      : try_multi_node(search);
+    if (search->potential.count == 0) {
+        return (search->recorded.count > 0 || !node_local) && try_scenario(search);
+    }
+    return node_local ? try_node_local(search) : try_multi_node(search);
 }
