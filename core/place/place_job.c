@@ -183,6 +183,21 @@ static bool allocate_set(struct orr_allocation *attempt, uint32_t set, struct or
     return placed;
 }
 
+/* The pod set that all of the tasks are in, if nothing but it says where they go; else ORR_NONE. */
+static uint32_t only_set(const struct orr_session *session, struct orr_task_list tasks)
+{
+    const uint32_t only = session->tasks[tasks.tasks[0]].set;
+    bool is = true;
+    for (uint32_t i = 1; is && i < tasks.count; i++) {
+        is = session->tasks[tasks.tasks[i]].set == only;
+    }
+    for (uint32_t s = only; is && session->rules.topology && s != ORR_NONE;
+         s = session->sets[s].parent) {
+        is = session->sets[s].constraint.topology == NULL;
+    }
+    return is ? only : ORR_NONE;
+}
+
 bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct orr_task_list tasks,
                     const bool *evicted, struct orr_node_list nodes)
 {
@@ -194,9 +209,15 @@ bool orr_sketch_job(struct orr_sketch *sketch, struct orr_jobview view, struct o
                                      .sketch = sketch,
                                      .evicted = evicted};
     const size_t before = orr_sketch_checkpoint(sketch);
+    const uint32_t only = only_set(session, tasks);
+    bool placed;
     sketch->open = nodes.nodes;
-    const bool placed = allocate_set(&attempt, session->jobs[view.job].first_set, nodes);
-    orr_place__clear_preferred(session, view.job);
+    if (only != ORR_NONE) {
+        placed = orr_sketch__place_set(&attempt, only, nodes);
+    } else {
+        placed = allocate_set(&attempt, session->jobs[view.job].first_set, nodes);
+        orr_place__clear_preferred(session, view.job);
+    }
     if (!placed) {
         orr_sketch_rollback(sketch, before);
     }

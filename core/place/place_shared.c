@@ -2,8 +2,6 @@
 /* Shared GPUs: which devices of a node can take one more task, and which it gets. */
 #include "place_int.h"
 
-#include <orrery/base/sort.h>
-
 bool orr_place__shared_matches(const struct orr_snode *node, const struct orr_shared_gpu *gpu,
                                int64_t need)
 {
@@ -50,29 +48,23 @@ bool orr_place__shared_fits(const struct orr_session *session, const struct orr_
            devices;
 }
 
-struct candidate {
-    double score;
-    uint32_t id; /* ORR_NONE: a whole device */
-    bool pipeline;
+struct candidate { /* a device in use that has room, or a whole one */
+    int64_t order; /* the smallest first */
+    uint32_t id;   /* ORR_NONE: a whole device */
+    const struct orr_shared_gpu *gpu;
 };
 
-static int by_device_order(const void *a, const void *b, void *context)
+static bool goes_before(const struct candidate *a, const struct candidate *b)
 {
-    const struct candidate *l = a;
-    const struct candidate *r = b;
-    (void)context;
-    if (l->score > r->score || l->score < r->score) {
-        return l->score > r->score ? -1 : 1;
-    }
-    return (l->id > r->id) - (l->id < r->id);
+    return a->order != b->order ? a->order < b->order : a->id < b->id;
 }
 
-static double device_score(const struct orr_session *session, int64_t used, int64_t total)
+/* KAI scores the part that is used. All devices of a node have as much memory. */
+static int64_t order_of(const struct orr_session *session, int64_t used)
 {
-    const double part = (double)used / (double)total;
     switch ((enum orr_device_order)session->rules.device_order) {
-    case ORR_DEVICES_PACK: return part;
-    case ORR_DEVICES_SPREAD: return 1 - part;
+    case ORR_DEVICES_PACK: return -used;
+    case ORR_DEVICES_SPREAD: return used;
     case ORR_DEVICES_UNORDERED: break;
     }
     return 0;
@@ -85,80 +77,89 @@ static int64_t count_markers(const struct orr_snode *node)
     return markers > 0 ? markers : 0;
 }
 
-/* Devices in use that have room, and whole ones, the best first. To be freed. */
-static struct candidate *list_candidates(const struct orr_session *session,
-                                         const struct orr_ask *ask, const struct orr_snode *node,
-                                         uint32_t *count)
+struct choosing { /* among the devices of a node, the best first */
+    const struct orr_session *session;
+    const struct orr_snode *node;
+    int64_t need, markers; /* whole devices that were not chosen yet */
+    bool any;              /* one was chosen: */
+    struct candidate last;
+};
+
+static struct choosing start_choosing(const struct orr_session *session, const struct orr_ask *ask,
+                                      const struct orr_snode *node)
 {
-    const int64_t need = orr_session_shared_need(ask, node);
-    const bool on_idle = orr_place__shared_fits(session, ask, node, true);
-    const int64_t markers = count_markers(node);
-    struct candidate *list = orr_alloc(node->shared_count + (size_t)markers + 1, sizeof *list);
-    *count = 0;
+    return (struct choosing){.session = session,
+                             .node = node,
+                             .need = orr_session_shared_need(ask, node),
+                             .markers = count_markers(node)};
+}
+
+/* False: there is none left. */
+static bool choose_next(struct choosing *choosing)
+{
+    const struct orr_snode *node = choosing->node;
+    const struct candidate whole = {.order = order_of(choosing->session, 0), .id = ORR_NONE};
+    struct candidate best = whole;
+    bool found = choosing->markers > 0;
     for (uint32_t i = 0; i < node->shared_count; i++) {
         const struct orr_shared_gpu *gpu = &node->shared[i];
-        if (orr_place__shared_matches(node, gpu, need)) {
-            list[(*count)++] =
-                (struct candidate){.score = device_score(session, gpu->used, node->gpu_memory_mib),
-                                   .id = gpu->id,
-                                   .pipeline = node->gpu_memory_mib - gpu->allocated < need ||
-                                               !gpu->was_allocated || !on_idle};
+        const struct candidate one = {
+            .order = order_of(choosing->session, gpu->used), .id = gpu->id, .gpu = gpu};
+        if (orr_place__shared_matches(node, gpu, choosing->need) &&
+            (!choosing->any || goes_before(&choosing->last, &one)) &&
+            (!found || goes_before(&one, &best))) {
+            best = one;
+            found = true;
         }
     }
-    for (int64_t i = 0; i < markers; i++) {
-        list[(*count)++] = (struct candidate){
-            .score = device_score(session, 0, 1), .id = ORR_NONE, .pipeline = !on_idle};
-    }
-    orr_sort(list, *count, sizeof *list, by_device_order, NULL);
-    return list;
+    choosing->markers -= found && best.gpu == NULL;
+    choosing->any = true;
+    choosing->last = best;
+    return found;
 }
 
 bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node, bool pipeline_only,
                                struct orr_device_choice *choice)
 {
-    uint32_t count;
-    struct candidate *list = list_candidates(session, ask, node, &count);
-    choice->pipeline = pipeline_only;
+    struct choosing choosing = start_choosing(session, ask, node);
+    const bool on_idle = !pipeline_only && orr_place__shared_fits(session, ask, node, true);
     int64_t fresh = 0;
-    for (uint32_t i = 0; i < ask->devices && i < count; i++) {
-        const bool is_fresh = list[i].id == ORR_NONE;
-        fresh += is_fresh;
-        choice->groups[i] = is_fresh ? session->next_gpu_group++ : list[i].id;
+    uint32_t count = 0;
+    for (; count < ask->devices && choose_next(&choosing); count++) {
+        const struct orr_shared_gpu *gpu = choosing.last.gpu;
+        fresh += gpu == NULL;
+        choice->groups[count] = gpu == NULL ? session->next_gpu_group++ : gpu->id;
         /* KAI asks only whether the task fits on what is idle somehow; spread over devices it may
          * then open one that is still being released. */
         choice->pipeline =
-            choice->pipeline || list[i].pipeline ||
-            (is_fresh && session->v017 == NULL && fresh > node->idle.v[ORR_SLOT_GPU] / ORR_MGPU);
+            choice->pipeline || !on_idle ||
+            (gpu != NULL
+                 ? node->gpu_memory_mib - gpu->allocated < choosing.need || !gpu->was_allocated
+                 : session->v017 == NULL && fresh > node->idle.v[ORR_SLOT_GPU] / ORR_MGPU);
     }
-    orr_free(list);
-    return count >= ask->devices;
+    return count == ask->devices;
 }
 
 uint32_t orr_place__opened_devices(const struct orr_session *session, const struct orr_ask *ask,
                                    const struct orr_snode *node)
 {
-    uint32_t count, opened = 0;
-    struct candidate *list = list_candidates(session, ask, node, &count);
-    for (uint32_t i = 0; i < ask->devices && i < count; i++) {
-        opened += list[i].id == ORR_NONE;
+    struct choosing choosing = start_choosing(session, ask, node);
+    uint32_t opened = 0;
+    for (uint32_t i = 0; i < ask->devices && choose_next(&choosing); i++) {
+        opened += choosing.last.gpu == NULL;
     }
-    orr_free(list);
     return opened;
 }
 
 bool orr_place__joins_numbered(const struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node)
 {
-    if (session->numbered_gpu_groups == 0) {
-        return false;
-    }
-    uint32_t count;
-    struct candidate *list = list_candidates(session, ask, node, &count);
-    bool joins = count >= ask->devices;
+    struct choosing choosing = start_choosing(session, ask, node);
+    bool joins = session->numbered_gpu_groups > 0;
     for (uint32_t i = 0; joins && i < ask->devices; i++) {
-        joins = list[i].id < session->numbered_gpu_groups; /* ORR_NONE is not */
+        joins = choose_next(&choosing) && choosing.last.gpu != NULL &&
+                choosing.last.id < session->numbered_gpu_groups;
     }
-    orr_free(list);
     return joins;
 }
