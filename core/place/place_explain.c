@@ -25,8 +25,8 @@ static enum orr_misfit of_resources(const struct orr_session *session, const str
             return s < ORR_SLOT_EXTENDED ? slots[s] : ORR_MISFIT_EXTENDED;
         }
     }
-    return shared && !orr_place__shared_fits(session, ask, node, false) ? ORR_MISFIT_GPU
-                                                                        : ORR_MISFIT_NONE;
+    return shared && !orr_place__fitting(session, ask, node).at_all ? ORR_MISFIT_GPU
+                                                                    : ORR_MISFIT_NONE;
 }
 
 /* What keeps the task from the node as things are now; NONE if it would fit. */

@@ -68,24 +68,6 @@ bool orr_place__over_capacity_anywhere(const struct orr_session *session,
 
 /* --- resources --- */
 
-static bool vector_fits(const struct orr_session *session, const struct orr_ask *ask,
-                        const struct orr_snode *node, bool idle_only)
-{
-    for (uint32_t s = 0; s < session->slot_count; s++) {
-        if (ask->request.v[s] > node->idle.v[s] + (idle_only ? 0 : node->releasing.v[s])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool orr_place__fits_idle(const struct orr_session *session, const struct orr_ask *ask,
-                          const struct orr_snode *node)
-{
-    return orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, true)
-                                  : vector_fits(session, ask, node, true);
-}
-
 int64_t orr_place__pod_slots(const struct orr_session *session, const struct orr_snode *node)
 {
     int64_t slots = node->idle.v[ORR_SLOT_PODS] + node->releasing.v[ORR_SLOT_PODS];
@@ -163,14 +145,9 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
 }
 
 bool orr_place__fits_ask(const struct orr_session *session, const struct orr_ask *ask,
-                         uint32_t node_index)
+                         uint32_t node)
 {
-    const struct orr_snode *node = &session->nodes[node_index];
-    const bool room = orr_ask_is_shared(ask) ? orr_place__shared_fits(session, ask, node, false)
-                                             : vector_fits(session, ask, node, false);
-    return room && orr_place__zones_admit(session, ask, node_index) &&
-           (!session->rules.predicates || (orr_place__pods_fit(session, ask, node) &&
-                                           orr_node_admits_ask(session, ask, node_index)));
+    return orr_place__points(session, ask, node) != ORR_NO_FIT;
 }
 
 bool orr_place__over_capacity_on(const struct orr_session *session, const struct orr_stask *task,

@@ -144,11 +144,10 @@ static struct orr_worth worth_of(const struct orr_session *session, const struct
 {
     const struct orr_snode *node = &session->nodes[n];
     struct orr_worth worth = {.free = orr_place__free(node, ask),
-                              .points = ORR_NO_FIT,
+                              .points = orr_place__points(session, ask, n),
                               .rank = node->rank,
                               .counts = node->allocatable.v[orr_place__slot(ask)] > 0};
-    if (orr_place__fits_ask(session, ask, n)) {
-        worth.points = orr_place__points(session, ask, n);
+    if (worth.points != ORR_NO_FIT) {
         worth.zones = orr_place__zone_score(session, ask, n);
     }
     return worth;

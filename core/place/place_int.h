@@ -72,9 +72,13 @@ struct orr_device_choice {
  * gpu_sharing_node_info.go)? */
 bool orr_place__shared_matches(const struct orr_snode *node, const struct orr_shared_gpu *gpu,
                                int64_t need);
-/* Are there as many devices as the ask has, shared ones that match and free ones? */
-bool orr_place__shared_fits(const struct orr_session *session, const struct orr_ask *ask,
-                            const struct orr_snode *node, bool idle_only);
+struct orr_fitting { /* of an ask on a node: as far as amounts go, */
+    bool at_all;     /* on what is idle or releasing, */
+    bool at_once;    /* on what is idle alone */
+    int64_t joined;  /* of a shared ask: devices in use that it could join, as far as these count */
+};
+struct orr_fitting orr_place__fitting(const struct orr_session *session, const struct orr_ask *ask,
+                                      const struct orr_snode *node);
 /* Chooses them: the fullest or emptiest first by the session's device_order. False: too few. */
 bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
                                const struct orr_snode *node, bool pipeline_only,
@@ -98,9 +102,6 @@ int64_t orr_place__pod_slots(const struct orr_session *session, const struct orr
  * shared device of it, unless its devices are reserved already? */
 bool orr_place__pods_fit(const struct orr_session *session, const struct orr_ask *ask,
                          const struct orr_snode *node);
-/* Is there room for it on what is idle alone? */
-bool orr_place__fits_idle(const struct orr_session *session, const struct orr_ask *ask,
-                          const struct orr_snode *node);
 /* Would the task pass a limit or quota wherever it goes? False of tasks that share devices, whose
  * cost depends on the node. */
 bool orr_place__over_capacity_anywhere(const struct orr_session *session,
@@ -143,8 +144,10 @@ void orr_spread_add(struct orr_place_spread *spread, int64_t free);
 bool orr_place__spread_holds(const struct orr_session *session, const struct orr_ask *ask,
                              const struct orr_snode *node, int64_t before,
                              struct orr_place_spread *spread);
-/* Part of a score: of the plugins gpusharingorder, nodeavailability and resourcetype, whose scores
- * depend on ask and node alone and are whole numbers 10 apart or more. */
+#define ORR_NO_FIT (-1)
+/* ORR_NO_FIT where orr_place__fits_ask says no. Else a part of a score: of the plugins
+ * gpusharingorder, nodeavailability and resourcetype, whose scores depend on ask and node alone and
+ * are whole numbers 10 apart or more. */
 int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
                           uint32_t node);
 /* An upper bound of these points that costs next to nothing. */
@@ -168,7 +171,6 @@ struct orr_worth {  /* of a node to an ask, whatever task it is of */
     uint32_t rank;
     bool counts; /* the node has some of the resource, so that it is in the spread */
 };
-#define ORR_NO_FIT (-1)
 /* By node, true until a node changes. NULL: bringing it up to date would cost more than looking at
  * `most` nodes. */
 const struct orr_worth *orr_node_index_worth(struct orr_session *session, uint32_t ask,

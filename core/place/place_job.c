@@ -47,7 +47,7 @@ static bool place_on(struct orr_allocation *attempt, uint32_t index, uint32_t no
         }
     } else {
         choice.pipeline =
-            choice.pipeline || !orr_place__fits_idle(session, ask, &session->nodes[node]);
+            choice.pipeline || !orr_place__fitting(session, ask, &session->nodes[node]).at_once;
     }
     struct orr_zone_take take;
     const struct orr_zone_take *zones =

@@ -55,7 +55,7 @@ static uint32_t room_on(const struct orr_session *session, const struct orr_ask 
         return 0;
     }
     if (orr_ask_is_shared(ask)) {
-        return orr_place__shared_fits(session, ask, node, false) ? PLENTY : 0;
+        return orr_place__fitting(session, ask, node).at_all ? PLENTY : 0;
     }
     if (!orr_place__pods_fit(session, ask, node)) {
         return 0; /* also a task that counts as no pod needs a node that takes pods */

@@ -115,12 +115,7 @@ double orr_place__placement_score(const struct orr_session *session, const struc
  * in use attracts it. */
 static bool can_share(const struct orr_ask *ask, const struct orr_snode *node)
 {
-    int64_t need = 0;
-    if (orr_ask_is_shared(ask)) {
-        need = orr_session_shared_need(ask, node);
-    } else if (ask->kind == ORR_ASK_WHOLE) {
-        need = node->gpu_memory_mib;
-    }
+    const int64_t need = ask->kind == ORR_ASK_WHOLE ? node->gpu_memory_mib : 0;
     for (uint32_t i = 0; i < node->shared_count; i++) {
         if (orr_place__shared_matches(node, &node->shared[i], need)) {
             return true;
@@ -143,11 +138,18 @@ int32_t orr_place__points(const struct orr_session *session, const struct orr_as
 {
     const struct orr_session_rules *rules = &session->rules;
     const struct orr_snode *node = &session->nodes[node_index];
+    const struct orr_fitting fitting = orr_place__fitting(session, ask, node);
+    if (!fitting.at_all || !orr_place__zones_admit(session, ask, node_index) ||
+        (rules->predicates && (!orr_place__pods_fit(session, ask, node) ||
+                               !orr_node_admits_ask(session, ask, node_index)))) {
+        return ORR_NO_FIT;
+    }
     int32_t points = 0;
-    if (rules->gpu_sharing_order && can_share(ask, node)) {
+    if (rules->gpu_sharing_order &&
+        (orr_ask_is_shared(ask) ? fitting.joined > 0 : can_share(ask, node))) {
         points += SCORE_SHARING;
     }
-    if (rules->node_availability && orr_place__fits_idle(session, ask, node)) {
+    if (rules->node_availability && fitting.at_once) {
         points += ORR_POINTS_IDLE;
     }
     if (rules->resource_type && ask->kind == ORR_ASK_NO_GPU &&

@@ -27,25 +27,28 @@ static int64_t floor_devices(int64_t mgpu)
     return mgpu >= 0 ? mgpu / ORR_MGPU : -((-mgpu + ORR_MGPU - 1) / ORR_MGPU);
 }
 
-bool orr_place__shared_fits(const struct orr_session *session, const struct orr_ask *ask,
-                            const struct orr_snode *node, bool idle_only)
+struct orr_fitting orr_place__fitting(const struct orr_session *session, const struct orr_ask *ask,
+                                      const struct orr_snode *node)
 {
-    /* KAI takes a request for exactly 2, 3, ... devices' memory for one of each; here nothing may
-     * hold more than there is. */
-    if (ask->devices > ORR_SHARED_DEVICES_MAX ||
-        orr_session_shared_need(ask, node) > node->gpu_memory_mib) {
-        return false;
-    }
+    const bool shared = orr_ask_is_shared(ask);
+    struct orr_fitting fitting = {.at_all = true, .at_once = true};
     for (uint32_t s = 0; s < session->slot_count; s++) {
-        int64_t room = node->idle.v[s] + (idle_only ? 0 : node->releasing.v[s]);
-        if (s != ORR_SLOT_GPU && ask->request.v[s] > room) {
-            return false;
-        }
+        const int64_t asked = shared && s == ORR_SLOT_GPU ? INT64_MIN : ask->request.v[s];
+        fitting.at_once = fitting.at_once && asked <= node->idle.v[s];
+        fitting.at_all = fitting.at_all && asked <= node->idle.v[s] + node->releasing.v[s];
     }
-    int64_t whole = node->idle.v[ORR_SLOT_GPU] + (idle_only ? 0 : node->releasing.v[ORR_SLOT_GPU]);
-    const int64_t devices = ask->devices;
-    return floor_devices(whole) + matching(node, orr_session_shared_need(ask, node), devices) >=
-           devices;
+    if (shared) {
+        const int64_t need = orr_session_shared_need(ask, node), devices = ask->devices;
+        const int64_t idle = node->idle.v[ORR_SLOT_GPU];
+        const int64_t whole = idle + node->releasing.v[ORR_SLOT_GPU];
+        /* KAI takes a request for exactly 2, 3, ... devices' memory for one of each; here nothing
+         * may hold more than there is. */
+        const bool may = devices <= ORR_SHARED_DEVICES_MAX && need <= node->gpu_memory_mib;
+        fitting.joined = may ? matching(node, need, devices) : 0;
+        fitting.at_once = fitting.at_once && may && floor_devices(idle) + fitting.joined >= devices;
+        fitting.at_all = fitting.at_all && may && floor_devices(whole) + fitting.joined >= devices;
+    }
+    return fitting;
 }
 
 struct candidate { /* a device in use that has room, or a whole one */
@@ -123,7 +126,7 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
                                struct orr_device_choice *choice)
 {
     struct choosing choosing = start_choosing(session, ask, node);
-    const bool on_idle = !pipeline_only && orr_place__shared_fits(session, ask, node, true);
+    const bool on_idle = !pipeline_only && orr_place__fitting(session, ask, node).at_once;
     int64_t fresh = 0;
     uint32_t count = 0;
     for (; count < ask->devices && choose_next(&choosing); count++) {

@@ -195,6 +195,20 @@ static int32_t preferred_points(const struct orr_sketch *sketch, uint32_t node)
     return (int32_t)orr_preferred_score(sketch->preferred, node);
 }
 
+/* What the node is worth; node ORR_NONE: it has no room. */
+struct orr_rated orr_sketch__rate(const struct orr_sketch *sketch, const struct orr_ask *ask,
+                                  uint32_t n)
+{
+    const struct orr_session *session = sketch->session;
+    const struct orr_snode *node = &session->nodes[n];
+    const int32_t points = orr_place__points(session, ask, n);
+    return points == ORR_NO_FIT ? (struct orr_rated){.node = ORR_NONE}
+                                : (struct orr_rated){.node = n,
+                                                     .rank = node->rank,
+                                                     .points = points + preferred_points(sketch, n),
+                                                     .free = orr_place__free(node, ask)};
+}
+
 /* Packing decides only between nodes of equal points, and not at all where no open node that has
  * GPUs has any of them free (orr_place__packed_score). */
 static uint32_t best_shared(struct orr_sketch *sketch, const struct orr_ask *ask,
@@ -216,12 +230,11 @@ static uint32_t best_shared(struct orr_sketch *sketch, const struct orr_ask *ask
         }
         const int64_t free = orr_place__free(node, ask);
         most = node->allocatable.v[ORR_SLOT_GPU] > 0 && free > most ? free : most;
-        if (may_fit(ask, node, free) && orr_place__fits_ask(session, ask, n)) {
-            const struct orr_rated one = {.node = n,
-                                          .rank = node->rank,
-                                          .points = orr_place__points(session, ask, n) +
-                                                    preferred_points(sketch, n),
-                                          .free = free};
+        if (!may_fit(ask, node, free)) {
+            continue;
+        }
+        const struct orr_rated one = orr_sketch__rate(sketch, ask, n);
+        if (one.node != ORR_NONE) {
             packed = orr_sketch__is_better(&one, &packed, true) ? one : packed;
             unpacked = orr_sketch__is_better(&one, &unpacked, false) ? one : unpacked;
         }
@@ -245,23 +258,6 @@ static void keep_like(struct orr_sketch *sketch, const struct orr_rated *one)
     }
     sketch->like[sketch->like_count++] =
         (struct orr_sketch_like){.node = one->node, .rank = one->rank};
-}
-
-/* What the node is worth; node ORR_NONE: it has no room. */
-struct orr_rated orr_sketch__rate(const struct orr_sketch *sketch, const struct orr_ask *ask,
-                                  uint32_t n)
-{
-    const struct orr_session *session = sketch->session;
-    const struct orr_snode *node = &session->nodes[n];
-    struct orr_rated one = {.node = ORR_NONE};
-    if (orr_place__fits_ask(session, ask, n)) {
-        one = (struct orr_rated){.node = n,
-                                 .rank = node->rank,
-                                 .points = orr_place__points(session, ask, n) +
-                                           preferred_points(sketch, n),
-                                 .free = orr_place__free(node, ask)};
-    }
-    return one;
 }
 
 /* Most nodes are seen to be no better from what they could have at most. */

@@ -245,10 +245,10 @@ static void shared__takes_no_device_for_one_that_the_books_lack(void **state)
     orr_session_open(&session, WORLD_NOW);
     struct orr_snode *books = &session.nodes[node];
     assert_int_equal(books->idle.v[ORR_SLOT_GPU] + books->releasing.v[ORR_SLOT_GPU], 0);
-    assert_true(orr_place__shared_fits(&session, &quarter, books, false));
+    assert_true(orr_place__fitting(&session, &quarter, books).at_all);
     books->releasing.v[ORR_SLOT_GPU] = -ORR_MGPU;
-    assert_false(orr_place__shared_fits(&session, &quarter, books, false));
-    assert_true(orr_place__shared_fits(&session, &quarter, books, true));
+    assert_false(orr_place__fitting(&session, &quarter, books).at_all);
+    assert_true(orr_place__fitting(&session, &quarter, books).at_once);
     orr_session_close(&session);
     orr_session_release(&session);
 }
