@@ -64,6 +64,10 @@ struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
     aggregate->active = orr_arena_take(f->arena, f->leaf_count, sizeof *aggregate->active);
     aggregate->positions =
         orr_arena_take(f->arena, f->contender_count + (size_t)1, sizeof *aggregate->positions);
+    aggregate->usable = f->index->whole_in_all == 0 && f->index->most_idle == 0;
+    for (uint32_t t = 0; t < f->leaf_count; t++) {
+        aggregate->usable = aggregate->usable && !f->leaves[t].limited;
+    }
     for (uint32_t p = 0; p < f->contender_count; p++) {
         if (p == 0 || !same_run(f, p)) {
             struct run *run = &aggregate->runs[aggregate->run_count++];
@@ -81,20 +85,6 @@ struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
             more(service->most, more(gpus, aggregate->runs[aggregate->run_count - 1].waiting));
     }
     return aggregate;
-}
-
-void orr_flat__start_aggregate(struct orr_victim_search *search)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    struct orr_aggregate *aggregate = f->aggregate;
-    aggregate->usable = f->index->whole_in_all == 0 && f->index->most_idle == 0 &&
-                        search->recorded.count == 0 && search->k == 1;
-    aggregate->all_first = search->action == ORR_ACTION_RECLAIM; /* nobody of the own leaf */
-    for (uint32_t t = 0; t < f->leaf_count; t++) {
-        aggregate->usable = aggregate->usable && !f->leaves[t].limited;
-        aggregate->all_first =
-            aggregate->all_first && (t == f->own->leaf || f->leaves[t].served_first);
-    }
 }
 
 /* --- a scenario --- */
@@ -150,7 +140,7 @@ static bool may_leave_place(struct orr_victim_search *search, const struct orr_t
     }
     if ((taken->window->late == 0 &&
          orr_histogram__hold_all(taken->rooms, &taken->window->tasks)) ||
-        orr_histogram__places(taken->rooms, f->own->gpus) < f->own->tasks) {
+        taken->rooms->some >> f->own->gpus == 0) {
         return false;
     }
     return !orr_aggregate__open(search) ||
@@ -164,7 +154,7 @@ bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, u
     const bool usable = f->aggregate->usable;
     struct orr_taken taken;
     if (f->over_quota || (usable && to == from + 1 &&
-                          ((f->aggregate->all_first && f->windows->gang_count == 0 && !f->odd) ||
+                          ((f->all_first && f->windows->gang_count == 0 && !f->odd) ||
                            orr_flat__all_come_back(search, search->capacities.bearing[from])))) {
         return false;
     }

@@ -51,7 +51,6 @@ struct service { /* a leaf */
 
 struct orr_aggregate {
     bool usable;
-    bool all_first;   /* whoever are victims, they are served before the preemptor */
     struct run *runs; /* by leaf, in line */
     uint32_t run_count;
     struct stretch *stretches; /* of a scenario, by leaf, in line */

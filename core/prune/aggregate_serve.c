@@ -95,7 +95,7 @@ static enum answer place(struct serving *serving, const struct orr_contender *co
         return NOT_KNOWN;
     }
     /* Nor does a preemptor that asks no less find a place. */
-    return contender->gpus > own->gpus || contender->tasks > own->tasks ? LEAVES_SOME : LEAVES_NONE;
+    return contender->gpus > own->gpus || contender->tasks > 1 ? LEAVES_SOME : LEAVES_NONE;
 }
 
 /* --- where it was --- */
@@ -146,9 +146,7 @@ static enum answer serve_leaf(struct serving *serving, struct service *leaf)
     do {
         const struct orr_contender *contender = &f->contenders[leaf->at->run->contender];
         if (contender == f->own) {
-            return orr_histogram__places(&serving->rooms, f->own->gpus) >= f->own->tasks
-                       ? LEAVES_SOME
-                       : LEAVES_NONE;
+            return serving->rooms.some >> f->own->gpus != 0 ? LEAVES_SOME : LEAVES_NONE;
         }
         answer = place(serving, contender, pass(serving, leaf, next));
         answer = answer == NOT_KNOWN ? find_end(serving) : answer;

@@ -416,15 +416,10 @@ void orr_flat__start_probe(struct orr_victim_search *search)
         if (!f->odd) {
             prepare_order(search);
         }
+        orr_flat__compare_leaves(search);
+        f->over_quota = orr_job_over_quota(search->session, search->job, &search->demand);
         f->aggregate = orr_flat__make_aggregate(search);
         orr_flat__make_windows(search);
     }
-    f->own->tasks = search->k;
-    f->own->unlike =
-        orr_flat__contender(search->session, search->job, f->own->first_task, search->k).unlike;
-    f->own->demand = search->demand;
-    f->over_quota = orr_job_over_quota(search->session, search->job, &search->demand);
-    orr_flat__compare_leaves(search);
-    orr_flat__start_aggregate(search);
     orr_flat__empty_windows(search);
 }

@@ -92,7 +92,7 @@ struct orr_flat {
     /* Some of them are odd, or lanes do not tell who waits: only windows without odd victims are
      * asked as in a flat world. */
     bool odd;
-    struct orr_contender *own; /* the preemptor's; before the first probe with one task */
+    struct orr_contender *own; /* the preemptor's, with one task */
     /* In line: by leaf, in each the best first. NULL until the first probe, and what follows. */
     struct orr_contender *contenders;
     uint32_t contender_count;
@@ -101,9 +101,8 @@ struct orr_flat {
     struct orr_demand *between;
     struct orr_leaf *leaves;
     uint32_t leaf_count;
-    uint32_t
-        compared_for; /* so many of the preemptor's tasks: what is known of leaves going first */
-    bool all_first;   /* reclaim: whoever are victims, they are served before the preemptor */
+    bool compared;  /* it is known which leaves go first */
+    bool all_first; /* reclaim: whoever are victims, they are served before the preemptor */
     struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
     const struct orr_victim_index *index; /* what nodes have free, before anything is tried */
     bool over_quota;                      /* the preemptor can get nothing */
@@ -254,6 +253,5 @@ void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to
                     struct orr_taken *taken);
 void orr_flat__put_back(const struct orr_victim_search *search, struct orr_taken *taken);
 struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search);
-void orr_flat__start_aggregate(struct orr_victim_search *search);
 
 #endif

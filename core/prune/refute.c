@@ -127,6 +127,12 @@ bool orr_refute__generator(struct orr_victim_search *search)
 
 /* --- windows --- */
 
+/* A generator's first probe, of one task: others have recorded victims. */
+static bool asks_flat(const struct orr_victim_search *search)
+{
+    return search->refuter.flat != NULL && search->k == 1 && search->recorded.count == 0;
+}
+
 void orr_refute__start_probe(struct orr_victim_search *search)
 {
     struct orr_refuter *refuter = &search->refuter;
@@ -135,7 +141,7 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     if (!refuter->all_tried) {
         refuter->probe = ++orr_victim_index_now(search->session)->probes;
     }
-    if (refuter->flat != NULL) {
+    if (asks_flat(search)) {
         orr_flat__start_probe(search);
     }
 }
@@ -161,8 +167,7 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
            (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
             refutes_place(search, ORR_PRUNER_REGAIN,
                           orr_victim__cannot_regain(search, from, to))) ||
-           (search->refuter.flat != NULL && search->recorded.count == 0 &&
-            orr_prune__is_on(search, ORR_PRUNER_AGGREGATE) &&
+           (asks_flat(search) && orr_prune__is_on(search, ORR_PRUNER_AGGREGATE) &&
             refutes_place(search, ORR_PRUNER_AGGREGATE,
                           !orr_victim__leaves_place(search, from, to, nth)));
 }
@@ -212,7 +217,7 @@ void orr_refute__victim_added(struct orr_victim_search *search)
         const uint32_t is = orr_capacities_nth(c, node), least = c->was < is ? c->was : is;
         search->refuter.same = least < search->refuter.same ? least : search->refuter.same;
     }
-    if (search->refuter.flat != NULL && search->refuter.flat->windows != NULL) {
+    if (asks_flat(search)) {
         orr_flat__victim_added(search);
     }
 }

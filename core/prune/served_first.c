@@ -119,9 +119,10 @@ void orr_flat__compare_leaves(struct orr_victim_search *search)
     const struct orr_session *session = search->session;
     struct orr_flat *f = search->refuter.flat;
     const bool may = search->action == ORR_ACTION_RECLAIM && session->rules.proportion;
-    if (f->compared_for == search->k) {
+    if (f->compared) {
         return;
     }
+    f->compared = true;
     rank_preemptor(search);
     f->all_first = may;
     for (uint32_t r = 0; r < f->row_count && may; r++) { /* of the leaf after the preemptor's */
@@ -129,7 +130,6 @@ void orr_flat__compare_leaves(struct orr_victim_search *search)
         leaf->served_first = all_served_first(search, f->rows[r], leaf, &f->preemptor_rank);
         f->all_first = f->all_first && leaf->served_first;
     }
-    f->compared_for = search->k;
 }
 
 enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search)
