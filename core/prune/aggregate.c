@@ -131,37 +131,22 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
     return left;
 }
 
-/* Where nothing is idle anywhere. */
-static bool may_leave_place(struct orr_victim_search *search, const struct orr_taken *taken)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    if (taken->sizes.unlike) {
-        return true;
-    }
-    if ((taken->window->late == 0 &&
-         orr_histogram__hold_all(taken->rooms, &taken->window->tasks)) ||
-        taken->rooms->some >> f->own->gpus == 0) {
-        return false;
-    }
-    return !orr_aggregate__open(search) ||
-           orr_aggregate__serve(search, taken, list_scenario(f, taken)) == LEAVES_SOME;
-}
-
 bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, uint32_t to,
                               uint32_t nth)
 {
     const struct orr_flat *f = search->refuter.flat;
     const bool usable = f->aggregate->usable;
     struct orr_taken taken;
-    if (f->over_quota || (usable && to == from + 1 &&
-                          ((f->all_first && f->windows->gang_count == 0 && !f->odd) ||
-                           orr_flat__all_come_back(search, search->capacities.bearing[from])))) {
-        return false;
+    if (usable && to == from + 1 && f->all_first && f->windows->gang_count == 0 && !f->odd) {
+        return false; /* all find room on the node again, in whatever order */
     }
     orr_flat__take(search, from, to, nth, &taken);
-    const bool nothing = taken.window->late == 0 && orr_flat__leave_nothing(f, &taken.sizes);
+    const bool nothing = taken.window->late == 0 && orr_flat__leave_nothing(f, taken.sizes);
     const bool place =
-        taken.window->odd > 0 || (!nothing && (!usable || may_leave_place(search, &taken)));
+        taken.window->odd > 0 ||
+        (!nothing &&
+         (!usable || !orr_aggregate__open(search) ||
+          orr_aggregate__serve(search, &taken, list_scenario(f, &taken)) == LEAVES_SOME));
     orr_flat__put_back(search, &taken);
     return place;
 }

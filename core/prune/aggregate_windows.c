@@ -77,18 +77,6 @@ static void count_node(const struct orr_victim_search *search, struct orr_window
     }
 }
 
-bool orr_flat__all_come_back(const struct orr_victim_search *search, uint32_t node)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    bool all = true;
-    for (uint32_t i = search->capacities.last_on[node]; all && i != ORR_NONE;
-         i = search->potential.items[i].before) {
-        const struct orr_contender *contender = contender_of(search, i);
-        all = contender->tasks == 1 && f->leaves[contender->leaf].served_first;
-    }
-    return all;
-}
-
 /* --- from state to state --- */
 
 /* The last victim came to a node that had so much room and was the nth, or ORR_NONE, of those with
@@ -184,7 +172,7 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_c
 {
     const struct orr_flat *f = search->refuter.flat;
     count(f, taken->window, gang, 1);
-    orr_flat__count_size(&taken->sizes, gang);
+    taken->sizes |= orr_flat__sizes(gang);
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = orr_flat__node(search->session, gang, t);
         const uint32_t at = search->capacities.at[node];
@@ -230,7 +218,7 @@ void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to
     taken->to = to;
     taken->window = window;
     taken->rooms = &window->rooms;
-    taken->sizes = (struct orr_sizes){.set = window->tasks.some};
+    taken->sizes = window->tasks.some;
     all->taken_count = 0;
     for (uint32_t g = 0; g < all->gang_count; g++) {
         if (is_gang_on(search, all->gangs[g], from, to)) {

@@ -30,10 +30,12 @@ uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct 
                                                    : orr_prune__only_pod_set(session, job);
 }
 
-/* All of the job runs, or waits for what is being released, and as one piece. */
+/* All of the job runs, or waits for what is being released, and as one piece; its tasks ask as many
+ * GPUs. */
 static bool is_whole(const struct orr_session *session, uint32_t index)
 {
     const struct orr_sjob *job = &session->jobs[index];
+    const struct orr_ask *first = orr_task_ask(session, &session->tasks[job->first_task]);
     const uint32_t set = orr_flat__only_pod_set(session, job);
     if (set == ORR_NONE || session->sets[set].min != (int32_t)job->task_count) {
         return false;
@@ -45,6 +47,7 @@ static bool is_whole(const struct orr_session *session, uint32_t index)
         if (!orr_status_in(task->live.status, ORR_STATES_ACTIVE_ALLOCATED) ||
             task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
             ask->request.v[ORR_SLOT_GPU] > ORR_COUNTED_GPUS * ORR_MGPU ||
+            ask->request.v[ORR_SLOT_GPU] != first->request.v[ORR_SLOT_GPU] ||
             !orr_flat__asks_whole_gpus(session, ask)) {
             return false;
         }
@@ -69,8 +72,6 @@ struct orr_contender orr_flat__contender(const struct orr_session *session, uint
     for (uint32_t i = 0; i < tasks; i++) {
         const struct orr_ask *one = orr_task_ask(session, &session->tasks[first_task + i]);
         orr_session_add_demand(session, one, 0, &contender.demand);
-        contender.unlike =
-            contender.unlike || one->request.v[ORR_SLOT_GPU] != ask->request.v[ORR_SLOT_GPU];
     }
     return contender;
 }
@@ -151,9 +152,8 @@ static void find_oldest(struct orr_session *session, uint32_t job)
     row->contenders = orr_alloc(search.candidate_count + (size_t)1, sizeof *row->contenders);
     row->count = search.candidate_count;
     for (uint32_t i = 0; i < row->count; i++) {
-        row->contenders[i] = victim_contender(session, search.candidates[i].job);
+        row->contenders[i] = (struct orr_contender){.job = search.candidates[i].job};
     }
-    orr_flat__sum_up(row);
     orr_free(search.candidates);
     orr_arena_release(&search.memory);
     all->oldest_known = true;

@@ -18,8 +18,6 @@
 
 #include <string.h>
 
-#include <orrery/base/sort.h>
-
 /* --- is the world flat? --- */
 
 bool orr_flat__is_preemptor(const struct orr_victim_search *search)
@@ -150,25 +148,14 @@ static bool add_row(struct orr_victim_search *search, const struct orr_contender
     }
     f->rows[f->row_count++] = row;
     search->candidate_count += row->count;
-    f->sizes.set |= row->sizes.set;
-    f->sizes.gangs |= row->sizes.gangs;
-    f->sizes.unlike |= row->sizes.unlike;
-    const uint32_t mixed = search->action == ORR_ACTION_CONSOLIDATION ? row->count : 1;
-    for (uint32_t s = 0; s < mixed; s++) {
-        if (leaf_of(f, search, session->jobs[row->contenders[s].job].queue) == ORR_NONE) {
-            return false;
-        }
-    }
+    f->sizes |= row->sizes;
     f->odd = f->odd || row->odd;
-    return true;
+    return leaf_of(f, search, session->jobs[row->contenders->job].queue) != ORR_NONE;
 }
 
 static bool list_rows(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (search->action == ORR_ACTION_CONSOLIDATION) {
-        return add_row(search, orr_victim_index_oldest(session, search->job));
-    }
     const bool all = search->action == ORR_ACTION_RECLAIM && !orr_victim_index_timed(session);
     for (uint32_t i = 0; i < search->queue_count; i++) {
         const struct orr_contender_row *row = &orr_victim_index_in(session, search->queues[i])->row;
@@ -182,7 +169,8 @@ static bool list_rows(struct orr_victim_search *search)
 void orr_victim__open_flat(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (!orr_flat__rules_allow(session) || !orr_flat__is_preemptor(search)) {
+    if (search->action == ORR_ACTION_CONSOLIDATION || !orr_flat__rules_allow(session) ||
+        !orr_flat__is_preemptor(search)) {
         return;
     }
     struct orr_victim_index *all = orr_victim_index_now(session);
@@ -334,34 +322,35 @@ bool orr_flat__is_before(const struct orr_session *session, const struct orr_con
     return orr_order_compare_jobs(session, &one, &other) < 0;
 }
 
-static int by_building(const void *a, const void *b, void *session)
+static bool is_built_before(const struct orr_session *session, const struct orr_contender *a,
+                            const struct orr_contender *b)
 {
     const struct orr_order_entry one = entry_of(a), other = entry_of(b);
-    return orr_order_compare_built(session, &one, &other);
+    return orr_order_compare_built(session, &one, &other) < 0;
 }
 
-/* In the order of building: queue by queue, as reclaim's victims come. */
-static void list_contenders(struct orr_flat *f, struct orr_victim_search *search)
+/* In the order of building: queue by queue, as rows are. */
+static void list_contenders(struct orr_flat *f, const struct orr_victim_search *search)
 {
-    struct orr_session *session = search->session;
-    bool own_listed = false;
     f->contenders =
         orr_arena_take(f->arena, search->candidate_count + (size_t)1, sizeof *f->contenders);
-    for (uint32_t r = 0; r <= f->row_count; r++) {
-        const struct orr_contender_row *row = r < f->row_count ? f->rows[r] : NULL;
-        if (!own_listed && (row == NULL || by_building(f->own, row->contenders, session) < 0)) {
-            f->contenders[f->contender_count++] = *f->own;
-            own_listed = true;
-        }
-        if (row != NULL) {
-            memcpy(&f->contenders[f->contender_count], row->contenders,
-                   row->count * sizeof *row->contenders);
-            f->contender_count += row->count;
+    for (uint32_t r = 0; r < f->row_count; r++) {
+        memcpy(&f->contenders[f->contender_count], f->rows[r]->contenders,
+               f->rows[r]->count * sizeof *f->contenders);
+        f->contender_count += f->rows[r]->count;
+    }
+    uint32_t own = 0;
+    for (uint32_t high = f->contender_count; own < high;) {
+        const uint32_t middle = own + (high - own) / 2;
+        if (is_built_before(search->session, &f->contenders[middle], f->own)) {
+            own = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    if (search->action != ORR_ACTION_RECLAIM) {
-        orr_sort(f->contenders, f->contender_count, sizeof *f->contenders, by_building, session);
-    }
+    memmove(&f->contenders[own + 1], &f->contenders[own],
+            (f->contender_count++ - own) * sizeof *f->contenders);
+    f->contenders[own] = *f->own;
 }
 
 static void line_up(struct orr_victim_search *search)
@@ -417,7 +406,6 @@ void orr_flat__start_probe(struct orr_victim_search *search)
             prepare_order(search);
         }
         orr_flat__compare_leaves(search);
-        f->over_quota = orr_job_over_quota(search->session, search->job, &search->demand);
         f->aggregate = orr_flat__make_aggregate(search);
         orr_flat__make_windows(search);
     }

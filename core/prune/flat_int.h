@@ -14,9 +14,8 @@
 
 struct orr_contender { /* a possible victim, or the preemptor */
     uint32_t job, leaf;
-    uint32_t gpus; /* of each task; of the first if they are unlike */
-    uint32_t run;  /* aggregate.c */
-    bool unlike;
+    uint32_t gpus;        /* of each task */
+    uint32_t run;         /* aggregate.c */
     bool pipelined;       /* it was placed in this cycle, on what is being released */
     bool odd;             /* it is no contender of a flat world: nothing else is known of it */
     int8_t elastic_state; /* as in struct orr_order_entry: a victim is below its minimum */
@@ -31,17 +30,19 @@ static inline uint32_t orr_flat__node(const struct orr_session *session,
     return task == 0 ? contender->node : session->tasks[contender->first_task + task].live.node;
 }
 
-struct orr_sizes { /* of victims */
-    uint32_t set;  /* a bit for each number of GPUs a task */
-    bool gangs;    /* some have several tasks */
-    bool unlike;   /* of some of those not all ask the same: nothing follows from sizes */
-};
+/* Of victims: a bit for each number of GPUs that a task of one asks, and this one if some have
+ * several tasks. */
+#define ORR_SIZES_GANGS 1u
+static inline uint32_t orr_flat__sizes(const struct orr_contender *contender)
+{
+    return 1u << contender->gpus | (contender->tasks > 1 ? ORR_SIZES_GANGS : 0);
+}
 
 struct orr_contender_row { /* possible victims as they are kept: of one queue, the best first */
     struct orr_contender *contenders;
     uint32_t count;
     bool odd; /* some are */
-    struct orr_sizes sizes;
+    uint32_t sizes;
     struct orr_demand least; /* of each resource */
 };
 
@@ -79,16 +80,15 @@ struct orr_taken {
     struct orr_window *window; /* with the gangs, but for what they leave on other nodes: */
     const struct orr_room_histogram *rooms;
     struct orr_room_histogram with_gangs; /* rooms, if there are any */
-    struct orr_sizes sizes;
+    uint32_t sizes;
 };
 
 struct orr_victim_index;
 struct orr_flat {
-    struct orr_arena *arena; /* the search's */
-    const struct orr_contender_row *
-        *rows; /* whoever may be a victim; of several queues in consolidation */
+    struct orr_arena *arena;               /* the search's */
+    const struct orr_contender_row **rows; /* whoever may be a victim, in the order of building */
     uint32_t row_count;
-    struct orr_sizes sizes; /* of all of them */
+    uint32_t sizes; /* of all of them */
     /* Some of them are odd, or lanes do not tell who waits: only windows without odd victims are
      * asked as in a flat world. */
     bool odd;
@@ -105,7 +105,6 @@ struct orr_flat {
     bool all_first; /* reclaim: whoever are victims, they are served before the preemptor */
     struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
     const struct orr_victim_index *index; /* what nodes have free, before anything is tried */
-    bool over_quota;                      /* the preemptor can get nothing */
     struct orr_aggregate *aggregate;
     struct orr_windows *windows; /* NULL until the first probe */
 };
@@ -155,7 +154,7 @@ struct orr_victim_index {
     int64_t *gained;          /* by node: milli-GPU, scratch of places.c and gang.c, 0 between */
     uint32_t uncounted_nodes; /* with MIG instances or too many GPUs to be counted so */
     /* consolidation */
-    struct orr_contender_row oldest; /* its candidates */
+    struct orr_contender_row oldest; /* its candidates, of which only the jobs are known */
     uint32_t oldest_but;             /* without this job, or ORR_NONE */
     bool oldest_known;
     uint64_t oldest_lists;         /* that were made so far */
@@ -234,9 +233,8 @@ void orr_flat__raise(struct orr_demand *most, const struct orr_demand *demand);
 void orr_flat__find_waiting(struct orr_victim_search *search,
                             const struct orr_contender *contenders, uint32_t count,
                             struct orr_demand *most);
-void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender);
 /* Victims of these sizes, all served before the preemptor, leave it nothing. */
-bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes);
+bool orr_flat__leave_nothing(const struct orr_flat *f, uint32_t sizes);
 /* Finds out which leaves go first. */
 void orr_flat__compare_leaves(struct orr_victim_search *search);
 /* aggregate_windows.c: made with the line, emptied as a probe starts. A task joined the potential
@@ -244,9 +242,6 @@ void orr_flat__compare_leaves(struct orr_victim_search *search);
 void orr_flat__make_windows(struct orr_victim_search *search);
 void orr_flat__empty_windows(const struct orr_victim_search *search);
 void orr_flat__victim_added(struct orr_victim_search *search);
-/* The potential victims of the node are served before the preemptor and run nowhere else: of a
- * scenario of that node alone nobody finds less than there was. */
-bool orr_flat__all_come_back(const struct orr_victim_search *search, uint32_t node);
 /* The potential victims on the bearing nodes [from, to), those of the nth scenario of a state or
  * ORR_NONE. To be put back before the next ones are taken. */
 void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to, uint32_t nth,

@@ -13,21 +13,14 @@
 
 /* --- who goes first --- */
 
-void orr_flat__count_size(struct orr_sizes *sizes, const struct orr_contender *contender)
-{
-    sizes->set |= 1u << contender->gpus;
-    sizes->gangs |= contender->tasks > 1;
-    sizes->unlike |= contender->unlike;
-}
-
 void orr_flat__sum_up(struct orr_contender_row *row)
 {
     row->odd = false;
-    row->sizes = (struct orr_sizes){0};
+    row->sizes = 0;
     for (uint32_t s = 0; s < row->count; s++) {
         const struct orr_contender *contender = &row->contenders[s];
         row->odd |= contender->odd;
-        orr_flat__count_size(&row->sizes, contender);
+        row->sizes |= orr_flat__sizes(contender);
         for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
             const int64_t amount = contender->demand.v[kind];
             const bool less = s == 0 || amount < row->least.v[kind];
@@ -76,20 +69,21 @@ static bool all_served_first(struct orr_victim_search *search, const struct orr_
  * - if there are two sizes, the smaller divides the larger, and the larger fills a node: small
  * tasks go to nodes already begun before they begin another, and begin one only if all others are
  * full, so that what is left over then is enough for the large ones. */
-bool orr_flat__leave_nothing(const struct orr_flat *f, const struct orr_sizes *sizes)
+bool orr_flat__leave_nothing(const struct orr_flat *f, uint32_t sizes)
 {
     const bool little = f->index->whole_in_all < (int64_t)f->own->gpus;
-    if (sizes->unlike || sizes->set == 0) {
-        return !sizes->unlike && little;
+    const uint32_t set = sizes & ~ORR_SIZES_GANGS;
+    if (set == 0) {
+        return little;
     }
-    const uint32_t small = (uint32_t)__builtin_ctz(sizes->set);
-    const uint32_t large = 31 - (uint32_t)__builtin_clz(sizes->set);
+    const uint32_t small = (uint32_t)__builtin_ctz(set);
+    const uint32_t large = 31 - (uint32_t)__builtin_clz(set);
     const uint32_t least = small < f->own->gpus ? small : f->own->gpus;
-    const bool two = sizes->set == (1u << small | 1u << large);
+    const bool two = set == (1u << small | 1u << large);
     if (small == large) {
         return little || f->index->by_whole.some >> least == 0;
     }
-    return little && ((!sizes->gangs && large <= f->own->gpus) ||
+    return little && ((set == sizes && large <= f->own->gpus) ||
                       (two && large % small == 0 && (int32_t)large >= f->index->largest_node &&
                        f->index->most_idle < (int32_t)small));
 }
@@ -142,8 +136,8 @@ enum orr_outcome orr_flat__search_outcome(struct orr_victim_search *search)
         return ORR_OUTCOME_FILTERED;
     }
     orr_flat__compare_leaves(search);
-    return f->all_first && orr_flat__leave_nothing(f, &f->sizes) ? ORR_OUTCOME_NOT_PLACED
-                                                                 : ORR_OUTCOME_SOLVED;
+    return f->all_first && orr_flat__leave_nothing(f, f->sizes) ? ORR_OUTCOME_NOT_PLACED
+                                                                : ORR_OUTCOME_SOLVED;
 }
 
 bool orr_flat__single_nodes_fail(struct orr_victim_search *search)
@@ -155,19 +149,19 @@ bool orr_flat__single_nodes_fail(struct orr_victim_search *search)
     if (!f->all_first) {
         return false;
     }
-    struct orr_sizes *on_node = orr_arena_alloc(f->arena, session->node_count, sizeof *on_node);
+    uint32_t *on_node = orr_arena_alloc(f->arena, session->node_count, sizeof *on_node);
     for (uint32_t r = 0; r < f->row_count; r++) {
         for (uint32_t s = 0; s < f->rows[r]->count; s++) {
             const struct orr_contender *contender = &f->rows[r]->contenders[s];
             for (uint32_t t = 0; t < contender->tasks; t++) {
-                orr_flat__count_size(&on_node[orr_flat__node(session, contender, t)], contender);
+                on_node[orr_flat__node(session, contender, t)] |= orr_flat__sizes(contender);
             }
         }
     }
     bool fail = true;
     for (uint32_t n = 0; n < session->node_count && fail; n++) {
-        const struct orr_sizes *sizes = &on_node[n];
-        fail = sizes->set == 0 || (full && !sizes->gangs) || orr_flat__leave_nothing(f, sizes);
+        fail = on_node[n] == 0 || (full && (on_node[n] & ORR_SIZES_GANGS) == 0) ||
+               orr_flat__leave_nothing(f, on_node[n]);
     }
     return fail;
 }
