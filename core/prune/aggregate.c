@@ -18,8 +18,8 @@ static bool same_run(const struct orr_flat *f, uint32_t place)
 {
     const struct orr_contender *a = &f->contenders[place - 1];
     const struct orr_contender *b = &f->contenders[place];
-    return f->between[place].v[ORR_SHARE_GPU] == 0 && a->leaf == b->leaf && a != f->own &&
-           b != f->own && a->tasks == 1 && b->tasks == 1 && a->gpus == b->gpus;
+    return f->between[place].v[ORR_SHARE_GPU] == 0 && a->leaf == b->leaf && a->tasks == 1 &&
+           b->tasks == 1 && a->gpus == b->gpus;
 }
 
 static uint32_t more(uint32_t a, uint32_t b)
@@ -41,16 +41,12 @@ static bool asks_whole_gpus(const struct orr_demand *demand)
 static struct run make_run(const struct orr_flat *f, uint32_t place)
 {
     const struct orr_contender *contender = &f->contenders[place];
-    struct run run = {.contender = place,
-                      .leaf = contender->leaf,
-                      .first = place == 0 || contender[-1].leaf != contender->leaf,
-                      .tasks = contender->tasks,
-                      .gpus = 1};
-    if (contender != f->own) {
-        run.gpus = contender->gpus * contender->tasks;
-        run.waiting = gpus_of(&f->between[place]);
-    }
-    return run;
+    return (struct run){.contender = place,
+                        .leaf = contender->leaf,
+                        .first = place == 0 || contender[-1].leaf != contender->leaf,
+                        .tasks = contender->tasks,
+                        .gpus = contender->gpus * contender->tasks,
+                        .waiting = gpus_of(&f->between[place])};
 }
 
 struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
@@ -62,6 +58,7 @@ struct orr_aggregate *orr_flat__make_aggregate(struct orr_victim_search *search)
         orr_arena_take(f->arena, f->contender_count, sizeof *aggregate->stretches);
     aggregate->services = orr_arena_alloc(f->arena, f->leaf_count, sizeof *aggregate->services);
     aggregate->active = orr_arena_take(f->arena, f->leaf_count, sizeof *aggregate->active);
+    aggregate->own = &aggregate->services[f->own->leaf];
     aggregate->positions =
         orr_arena_take(f->arena, f->contender_count + (size_t)1, sizeof *aggregate->positions);
     aggregate->usable = f->index->whole_in_all == 0 && f->index->most_idle == 0;
@@ -104,7 +101,6 @@ static void open_service(struct orr_aggregate *aggregate, struct service *servic
 static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *taken)
 {
     struct orr_aggregate *aggregate = f->aggregate;
-    const uint32_t left_out = taken->window->late == 0 ? f->own->run : ORR_NONE;
     struct stretch *stretch = aggregate->stretches;
     uint64_t left = 0;
     uint32_t waiting = 0;
@@ -113,7 +109,7 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
         const struct run *run = &aggregate->runs[r];
         const uint32_t count = taken->window->counts[r];
         waiting = run->first ? run->waiting : more(run->waiting, waiting);
-        if (count == 0 || r == left_out) {
+        if (count == 0) {
             continue;
         }
         struct service *service = &aggregate->services[run->leaf];
@@ -127,6 +123,10 @@ static uint64_t list_scenario(const struct orr_flat *f, const struct orr_taken *
         left += run->key * count;
         service->end = ++stretch;
         waiting = 0;
+    }
+    if (taken->window->late > 0) {
+        aggregate->active[aggregate->active_count++] = aggregate->own;
+        left += aggregate->own->key;
     }
     return left;
 }

@@ -11,7 +11,7 @@ struct run {
     uint32_t leaf;
     bool first; /* of its leaf */
     uint32_t tasks;
-    uint32_t gpus;    /* of each contender; of the preemptor 1, see `own` */
+    uint32_t gpus;    /* of each contender */
     uint32_t waiting; /* the most GPUs that a job asks which waits just before its first */
     /* Fingerprint of the run and of those before it in its leaf; once the aggregate is opened, of
      * how the leaf stands, too. */
@@ -33,14 +33,13 @@ struct service { /* a leaf */
     /* of a search */
     uint32_t queue;
     bool goes_first;            /* whoever of it are chosen, before the preemptor */
-    uint32_t before;            /* leaves that are served before it if all else is equal */
     uint32_t stays, gone;       /* GPUs of its queue that no contender holds; of all contenders */
     uint32_t most;              /* GPUs that a contender asks, or who waits before one */
     struct orr_demand waiting;  /* the most that one asks who waits before a contender */
     bool in_parts;              /* one of them asks a part of a GPU */
     struct standing *standings; /* by the GPUs that contenders hold */
-    uint64_t fingerprint;       /* of how its queue stands and when it is served */
-    uint64_t key;               /* the same, with what the preemptor asks */
+    uint64_t key;               /* fingerprint of how its queue stands, when it is served and what
+                                 * the preemptor asks */
     /* of a scenario */
     const struct stretch *at, *end; /* whose contenders are next */
     uint32_t left;                  /* so many of that run */
@@ -55,11 +54,12 @@ struct orr_aggregate {
     uint32_t run_count;
     struct stretch *stretches; /* of a scenario, by leaf, in line */
     struct service *services;  /* by leaf */
+    struct service *own;       /* the preemptor, without a run: as if it asked one GPU */
     struct service **active;   /* leaves with contenders */
     uint32_t active_count;
-    uint64_t *positions;    /* of a scenario: where serving was */
-    struct standing own[2]; /* of the preemptor's queue: now, and with it: as if it asked one GPU */
-    bool opened, tells;     /* it was asked whether GPUs alone tell how leaves stand; they do */
+    uint64_t *positions;              /* of a scenario: where serving was */
+    struct standing own_standings[2]; /* of the preemptor's queue: now, and with it */
+    bool opened, tells; /* it was asked whether GPUs alone tell how leaves stand; they do */
 };
 
 /* aggregate_standing.c: once a search. False: how leaves stand is not known. */

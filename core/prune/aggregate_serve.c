@@ -38,7 +38,8 @@ static bool is_before(const struct serving *serving, const struct service *a,
     }
     const double now = orr_aggregate__standing(session, a, a->held)->share;
     const double then = orr_aggregate__standing(session, b, b->held)->share;
-    return now < then || (!(now > then) && a->before < b->before);
+    const struct orr_queue_rank one = {.queue = a->queue}, other = {.queue = b->queue};
+    return now < then || (!(now > then) && orr_queue_compare_ranks(session, &one, &other) < 0);
 }
 
 static void put_in_line(struct serving *serving, struct service *leaf)
@@ -145,9 +146,6 @@ static enum answer serve_leaf(struct serving *serving, struct service *leaf)
     enum answer answer = NOT_KNOWN;
     do {
         const struct orr_contender *contender = &f->contenders[leaf->at->run->contender];
-        if (contender == f->own) {
-            return serving->rooms.some >> f->own->gpus != 0 ? LEAVES_SOME : LEAVES_NONE;
-        }
         answer = place(serving, contender, pass(serving, leaf, next));
         answer = answer == NOT_KNOWN ? find_end(serving) : answer;
     } while (answer == NOT_KNOWN && leaf->at < leaf->end &&
@@ -163,6 +161,11 @@ static enum answer serve(struct serving *serving, const struct orr_aggregate *ag
     }
     while (serving->count > 0) {
         struct service *leaf = serving->line[--serving->count];
+        if (leaf == aggregate->own) {
+            return serving->rooms.some >> serving->search->refuter.flat->own->gpus != 0
+                       ? LEAVES_SOME
+                       : LEAVES_NONE;
+        }
         const enum answer answer = serve_leaf(serving, leaf);
         if (answer != NOT_KNOWN) {
             return answer;

@@ -67,80 +67,66 @@ static bool gpus_tell(const struct orr_victim_search *search, const struct servi
 
 /* --- how leaves stand --- */
 
-/* Leaves that are served before this one if they stand alike. */
-static uint32_t count_before(const struct orr_victim_search *search, uint32_t leaf)
-{
-    const struct orr_flat *f = search->refuter.flat;
-    const struct orr_queue_rank own = {.queue = f->leaves[leaf].queue};
-    uint32_t before = 0;
-    for (uint32_t t = 0; t < f->leaf_count; t++) {
-        const struct orr_queue_rank other = {.queue = f->leaves[t].queue};
-        before += orr_queue_compare_ranks(search->session, &other, &own) < 0;
-    }
-    return before;
-}
-
-/* Of all that says how the queue stands by its GPUs. */
+/* What tells which of two leaves is first that stand alike. */
 static uint64_t fingerprint_of(const struct orr_session *session, uint32_t queue)
 {
-    const struct orr_share_queue *share = &session->shares[queue];
-    uint64_t fingerprint = (uint64_t)share->priority;
-    orr_fingerprint_word(&fingerprint, (uint64_t)session->queues[queue].allocated[ORR_SHARE_GPU]);
-    orr_fingerprint_number(&fingerprint, share->resource[ORR_SHARE_GPU].deserved);
-    orr_fingerprint_number(&fingerprint, share->resource[ORR_SHARE_GPU].fair_share);
-    orr_fingerprint_number(&fingerprint, share->resource[ORR_SHARE_GPU].limit);
-    orr_fingerprint_number(&fingerprint, session->total[ORR_SHARE_GPU]);
+    uint64_t fingerprint = queue;
+    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+        const struct orr_share_resource *of = &session->shares[queue].resource[kind];
+        orr_fingerprint_number(&fingerprint, orr_share_allocatable(of));
+    }
     return fingerprint;
 }
 
 static void open_leaf(const struct orr_victim_search *search, struct service *service)
 {
     const struct orr_session *session = search->session;
+    const struct orr_share_queue *share = &session->shares[service->queue];
     const int64_t held = session->queues[service->queue].allocated[ORR_SHARE_GPU] / ORR_MGPU;
     service->stays = (uint32_t)held - service->gone;
-    service->fingerprint = fingerprint_of(session, service->queue) + service->before;
     service->standings =
         orr_arena_alloc(search->refuter.flat->arena, service->gone + service->most + (size_t)1,
                         sizeof *service->standings);
+    orr_fingerprint_word(&service->key, (uint64_t)share->priority);
+    orr_fingerprint_word(&service->key, (uint64_t)held);
+    orr_fingerprint_number(&service->key, share->resource[ORR_SHARE_GPU].deserved);
+    orr_fingerprint_number(&service->key, session->total[ORR_SHARE_GPU]);
 }
 
-/* The preemptor alone, as if it asked one GPU. */
-static void open_own(struct orr_aggregate *aggregate, struct service *own,
-                     const struct orr_queue_rank *rank)
+static void open_own(struct orr_aggregate *aggregate, const struct orr_queue_rank *rank)
 {
-    aggregate->own[0] = (struct standing){rank->first + 1, rank->share_now};
-    aggregate->own[1] = (struct standing){rank->first + 1, rank->share_after};
-    own->standings = aggregate->own;
-    own->gone = 1;
-    own->fingerprint = rank->first + own->before;
-    orr_fingerprint_number(&own->fingerprint, rank->share_after);
-    orr_fingerprint_number(&own->fingerprint, rank->share_now);
+    struct service *own = aggregate->own;
+    aggregate->own_standings[0] = (struct standing){rank->first + 1, rank->share_now};
+    aggregate->own_standings[1] = (struct standing){rank->first + 1, rank->share_after};
+    own->standings = aggregate->own_standings;
+    own->asked = 1;
+    orr_fingerprint_word(&own->key, rank->first);
+    orr_fingerprint_number(&own->key, rank->share_after);
+    orr_fingerprint_number(&own->key, rank->share_now);
 }
 
 bool orr_aggregate__open(const struct orr_victim_search *search)
 {
     const struct orr_flat *f = search->refuter.flat;
     struct orr_aggregate *aggregate = f->aggregate;
-    const uint32_t next = f->leaves[f->own->leaf].first + 1;
     if (aggregate->opened) {
         return aggregate->tells;
     }
-    aggregate->opened = true;
-    aggregate->tells = (next == f->contender_count || f->contenders[next].leaf != f->own->leaf);
+    aggregate->opened = aggregate->tells = true;
     for (uint32_t t = 0; t < f->leaf_count && aggregate->tells; t++) {
         struct service *service = &aggregate->services[t];
-        const bool own = t == f->own->leaf;
         service->queue = f->leaves[t].queue;
         service->goes_first = f->leaves[t].served_first;
-        service->before = count_before(search, t);
-        if (own) {
-            open_own(aggregate, service, &f->preemptor_rank);
+        service->key = fingerprint_of(search->session, service->queue);
+        if (service == aggregate->own) {
+            open_own(aggregate, &f->preemptor_rank);
         } else {
             open_leaf(search, service);
+            aggregate->tells = gpus_tell(search, service);
         }
-        orr_fingerprint_word(&service->fingerprint, (uint64_t)service->goes_first << 1 | own);
-        service->key = orr_scatter(service->fingerprint + f->own->gpus);
-        aggregate->tells = own || gpus_tell(search, service);
+        orr_fingerprint_word(&service->key,
+                             (uint64_t)service->goes_first << 1 | (service == aggregate->own));
+        service->key = orr_scatter(service->key + f->own->gpus);
     }
     for (uint32_t r = 0; r < aggregate->run_count; r++) {
         struct run *run = &aggregate->runs[r];

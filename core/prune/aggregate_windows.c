@@ -142,7 +142,6 @@ static void list(struct orr_victim_search *search, struct orr_window *window, ui
     }
     memset(counts, 0, f->contender_count * sizeof *counts);
     *window = (struct orr_window){.filling = f->windows->filling, .counts = counts};
-    counts[f->own->run] = 1;
     for (uint32_t i = from; i < to; i++) {
         count_node(search, window, search->capacities.bearing[i], 1);
     }

@@ -405,9 +405,13 @@ void orr_flat__start_probe(struct orr_victim_search *search)
         if (!f->odd) {
             prepare_order(search);
         }
-        orr_flat__compare_leaves(search);
-        f->aggregate = orr_flat__make_aggregate(search);
-        orr_flat__make_windows(search);
+        if (search->action == ORR_ACTION_RECLAIM) {
+            orr_flat__compare_leaves(search);
+            f->aggregate = orr_flat__make_aggregate(search);
+            orr_flat__make_windows(search);
+        }
     }
-    orr_flat__empty_windows(search);
+    if (f->windows != NULL) {
+        orr_flat__empty_windows(search);
+    }
 }

@@ -106,7 +106,7 @@ struct orr_flat {
     struct orr_queue_rank preemptor_rank; /* while its queue holds what it does now */
     const struct orr_victim_index *index; /* what nodes have free, before anything is tried */
     struct orr_aggregate *aggregate;
-    struct orr_windows *windows; /* NULL until the first probe */
+    struct orr_windows *windows; /* of reclaim, as the aggregate; NULL until the first probe */
 };
 
 /* Whoever is a victim, and lanes tell who waits. */

@@ -127,10 +127,11 @@ bool orr_refute__generator(struct orr_victim_search *search)
 
 /* --- windows --- */
 
-/* A generator's first probe, of one task: others have recorded victims. */
-static bool asks_flat(const struct orr_victim_search *search)
+/* Of reclaim, in a generator's first probe, of one task: others have recorded victims. */
+static bool asks_aggregate(const struct orr_victim_search *search)
 {
-    return search->refuter.flat != NULL && search->k == 1 && search->recorded.count == 0;
+    return search->refuter.flat != NULL && search->action == ORR_ACTION_RECLAIM && search->k == 1 &&
+           search->recorded.count == 0;
 }
 
 void orr_refute__start_probe(struct orr_victim_search *search)
@@ -141,7 +142,7 @@ void orr_refute__start_probe(struct orr_victim_search *search)
     if (!refuter->all_tried) {
         refuter->probe = ++orr_victim_index_now(search->session)->probes;
     }
-    if (asks_flat(search)) {
+    if (refuter->flat != NULL) {
         orr_flat__start_probe(search);
     }
 }
@@ -167,7 +168,7 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
            (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_REGAIN) &&
             refutes_place(search, ORR_PRUNER_REGAIN,
                           orr_victim__cannot_regain(search, from, to))) ||
-           (asks_flat(search) && orr_prune__is_on(search, ORR_PRUNER_AGGREGATE) &&
+           (asks_aggregate(search) && orr_prune__is_on(search, ORR_PRUNER_AGGREGATE) &&
             refutes_place(search, ORR_PRUNER_AGGREGATE,
                           !orr_victim__leaves_place(search, from, to, nth)));
 }
@@ -217,7 +218,7 @@ void orr_refute__victim_added(struct orr_victim_search *search)
         const uint32_t is = orr_capacities_nth(c, node), least = c->was < is ? c->was : is;
         search->refuter.same = least < search->refuter.same ? least : search->refuter.same;
     }
-    if (asks_flat(search)) {
+    if (asks_aggregate(search)) {
         orr_flat__victim_added(search);
     }
 }
