@@ -55,10 +55,8 @@ static uint32_t without_smallest(uint32_t sizes)
 /* Each divides the next. */
 static bool is_chain(uint32_t sizes)
 {
-    const uint32_t powers = 1u << 1 | 1u << 2 | 1u << 4 | 1u << 8 | 1u << 16;
     uint32_t last = 1;
-    for (uint32_t bits = sizes; (sizes & ~powers) != 0 && bits != 0;
-         bits = without_smallest(bits)) {
+    for (uint32_t bits = sizes; bits != 0; bits = without_smallest(bits)) {
         if (smallest(bits) % last != 0) {
             return false;
         }
@@ -72,13 +70,18 @@ static uint32_t divide(uint32_t gpus, uint32_t by)
     return (by & (by - 1)) == 0 ? gpus >> smallest(by) : gpus / by;
 }
 
-/* Places for so many GPUs that are left after the smallest tasks, or 0. */
-static uint32_t left_for(const struct orr_room_histogram *rooms,
-                         const struct orr_room_histogram *tasks, uint32_t gpus)
+/* One or two sizes find places in ascending order, as far as the larger or what is made of it needs
+ * them. */
+static bool hold_two(const struct orr_room_histogram *rooms, const struct orr_room_histogram *tasks)
 {
     const uint32_t small = smallest(tasks->some);
-    uint32_t left = tasks->count[small];
-    uint32_t places = 0;
+    const uint32_t larger = without_smallest(tasks->some);
+    const uint32_t second = smallest(larger != 0 ? larger : tasks->some);
+    uint32_t left = tasks->count[small]; /* of the smaller */
+    uint32_t needed = 0, places = 0;     /* of the second */
+    for (uint32_t bits = larger; bits != 0; bits = without_smallest(bits)) {
+        needed += tasks->count[smallest(bits)] * divide(smallest(bits), second);
+    }
     for (uint32_t bits = rooms->some >> small << small; bits != 0; bits = without_smallest(bits)) {
         const uint32_t room = smallest(bits);
         const uint32_t each = divide(room, small);
@@ -89,29 +92,12 @@ static uint32_t left_for(const struct orr_room_histogram *rooms,
         }
         if (left > 0) {
             nodes -= left / each + 1;
-            places += divide(room - left % each * small, gpus);
+            places += divide(room - left % each * small, second);
             left = 0;
         }
-        places += nodes * divide(room, gpus);
+        places += nodes * divide(room, second);
     }
-    return places;
-}
-
-/* Two sizes find places in ascending order, as far as the larger or what is made of it needs them.
- */
-static bool hold_two(const struct orr_room_histogram *rooms, const struct orr_room_histogram *tasks)
-{
-    const uint32_t small = smallest(tasks->some);
-    const uint32_t larger = without_smallest(tasks->some);
-    if (larger == 0) {
-        return orr_histogram__places(rooms, small) >= tasks->count[small];
-    }
-    const uint32_t second = smallest(larger);
-    uint32_t needed = 0;
-    for (uint32_t bits = larger; bits != 0; bits = without_smallest(bits)) {
-        needed += tasks->count[smallest(bits)] * divide(smallest(bits), second);
-    }
-    return left_for(rooms, tasks, second) >= needed;
+    return left == 0 && places >= needed;
 }
 
 bool orr_histogram__hold_all(const struct orr_room_histogram *rooms,
