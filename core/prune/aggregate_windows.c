@@ -175,21 +175,12 @@ static void take_gang(const struct orr_victim_search *search, const struct orr_c
     for (uint32_t t = 0; t < gang->tasks; t++) {
         const uint32_t node = orr_flat__node(search->session, gang, t);
         const uint32_t at = search->capacities.at[node];
-        f->windows->extra[node] +=
-            at >= taken->from && at < taken->to
-                ? 0
-                : (uint32_t)orr_task_gpus(search->session, gang->first_task + t);
-    }
-}
-
-static void add_rooms(const struct orr_victim_search *search, const struct orr_contender *gang,
-                      struct orr_taken *taken)
-{
-    uint32_t *extra = search->refuter.flat->windows->extra;
-    for (uint32_t t = 0; t < gang->tasks; t++) {
-        const uint32_t node = orr_flat__node(search->session, gang, t);
-        orr_histogram_add(&taken->with_gangs, extra[node], 1);
-        extra[node] = 0;
+        if (at < taken->from || at >= taken->to) {
+            uint32_t *extra = &f->windows->extra[node];
+            orr_histogram_take(&taken->with_gangs, *extra, 1);
+            *extra += gang->gpus;
+            orr_histogram_add(&taken->with_gangs, *extra, 1);
+        }
     }
 }
 
@@ -221,16 +212,13 @@ void orr_flat__take(struct orr_victim_search *search, uint32_t from, uint32_t to
     all->taken_count = 0;
     for (uint32_t g = 0; g < all->gang_count; g++) {
         if (is_gang_on(search, all->gangs[g], from, to)) {
+            if (all->taken_count == 0) {
+                taken->with_gangs = window->rooms;
+                taken->rooms = &taken->with_gangs;
+            }
             all->taken[all->taken_count++] = all->gangs[g];
             take_gang(search, &f->contenders[all->gangs[g]], taken);
         }
-    }
-    if (all->taken_count > 0) {
-        taken->with_gangs = window->rooms;
-        taken->rooms = &taken->with_gangs;
-    }
-    for (uint32_t g = 0; g < all->taken_count; g++) {
-        add_rooms(search, &f->contenders[all->taken[g]], taken);
     }
 }
 
@@ -238,6 +226,10 @@ void orr_flat__put_back(const struct orr_victim_search *search, struct orr_taken
 {
     const struct orr_flat *f = search->refuter.flat;
     for (uint32_t g = 0; g < f->windows->taken_count; g++) {
-        count(f, taken->window, &f->contenders[f->windows->taken[g]], UINT32_MAX);
+        const struct orr_contender *gang = &f->contenders[f->windows->taken[g]];
+        count(f, taken->window, gang, UINT32_MAX);
+        for (uint32_t t = 0; t < gang->tasks; t++) {
+            f->windows->extra[orr_flat__node(search->session, gang, t)] = 0;
+        }
     }
 }
