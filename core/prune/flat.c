@@ -42,24 +42,25 @@ bool orr_flat__is_preemptor(const struct orr_victim_search *search)
 
 /* --- leaves and contenders --- */
 
-/* Some limit of the queue may be passed in a scenario: whoever comes back, it never holds more than
- * it does now and what the preemptor asks in all. */
+/* Some limit of the queue or above it may be passed in a scenario: whoever comes back, it never
+ * holds more than it does now and what the preemptor asks in all. */
 static bool has_limit(const struct orr_victim_search *search, uint32_t queue)
 {
     const struct orr_session *session = search->session;
     const struct orr_demand most =
         orr_session_demand(session, &search->tasks, session->min_gpu_memory_mib);
-    for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
-        const double limit = session->shares[queue].resource[kind].limit;
-        if (limit != ORR_UNLIMITED &&
-            orr_demand_on(session->queues[queue].allocated[kind], &most, kind) > limit) {
-            return true;
+    bool has = false;
+    for (uint32_t q = queue; q != ORR_NONE; q = session->shares[q].parent) {
+        for (unsigned kind = 0; kind < ORR_SHARE_KINDS; kind++) {
+            const double limit = session->shares[q].resource[kind].limit;
+            has = has || (limit != ORR_UNLIMITED &&
+                          orr_demand_on(session->queues[q].allocated[kind], &most, kind) > limit);
         }
     }
-    return false;
+    return has;
 }
 
-/* The leaf of a queue, or ORR_NONE if it is no sibling of the others or has a limit above it. */
+/* The leaf of a queue, or ORR_NONE if it is no sibling of the others. */
 static uint32_t leaf_of(struct orr_flat *f, struct orr_victim_search *search, uint32_t queue)
 {
     const struct orr_session *session = search->session;
@@ -72,11 +73,6 @@ static uint32_t leaf_of(struct orr_flat *f, struct orr_victim_search *search, ui
     if (!session->queues[queue].usable ||
         (f->leaf_count > 0 && session->shares[f->leaves[0].queue].parent != parent)) {
         return ORR_NONE;
-    }
-    for (uint32_t q = parent; q != ORR_NONE; q = session->shares[q].parent) {
-        if (has_limit(search, q)) {
-            return ORR_NONE;
-        }
     }
     f->leaves[f->leaf_count] =
         (struct orr_leaf){.queue = queue, .limited = has_limit(search, queue)};
