@@ -32,7 +32,6 @@ struct standing {   /* of a queue that holds so many GPUs: see struct orr_queue_
 struct service { /* a leaf */
     /* of a search */
     uint32_t queue;
-    bool goes_first;            /* whoever of it are chosen, before the preemptor */
     uint32_t stays, gone;       /* GPUs of its queue that no contender holds; of all contenders */
     uint32_t most;              /* GPUs that a contender asks, or who waits before one */
     struct orr_demand waiting;  /* the most that one asks who waits before a contender */
@@ -84,8 +83,8 @@ enum answer {
     LEAVES_NONE, /* the preemptor finds no place */
     LEAVES_SOME  /* there is room at its turn, or somebody lost his place before */
 };
-/* aggregate_serve.c: serves victims until it is known that nobody can lose his place before the
- * preemptor's turn, who finds none then. left: fingerprint of who is served and what is asked. */
+/* aggregate_serve.c: serves victims until one loses his place or it is the preemptor's turn. left:
+ * fingerprint of who is served and what is asked. */
 enum answer orr_aggregate__serve(const struct orr_victim_search *search,
                                  const struct orr_taken *taken, uint64_t left);
 

@@ -12,9 +12,8 @@
 
 struct serving { /* a scenario */
     const struct orr_victim_search *search;
-    struct orr_room_histogram rooms, tasks; /* that are left */
-    uint32_t late;                          /* contenders that may be served after the preemptor */
-    struct service **line;                  /* leaves with contenders left, the best one last */
+    struct orr_room_histogram rooms; /* that are left */
+    struct service **line;           /* leaves with contenders left, the best one last */
     uint32_t count;
     uint64_t left;             /* fingerprint of the contenders that are left and what leaves ask */
     struct orr_answers *known; /* of this search and earlier ones */
@@ -71,7 +70,6 @@ static uint32_t pass(struct serving *serving, struct service *leaf, const struct
         count++;
         ask(serving, leaf, gpus);
     } while (count < leaf->left && (next == NULL || is_before(serving, leaf, next)));
-    serving->late -= leaf->goes_first ? 0 : count;
     serving->left -= key * count;
     leaf->left -= count;
     if (leaf->left == 0 && ++leaf->at < leaf->end) {
@@ -91,7 +89,6 @@ static enum answer place(struct serving *serving, const struct orr_contender *co
 {
     const struct orr_contender *own = serving->search->refuter.flat->own;
     const uint32_t tasks = count * contender->tasks;
-    orr_histogram_take(&serving->tasks, contender->gpus, tasks);
     if (orr_histogram__place(&serving->rooms, tasks, contender->gpus) == tasks) {
         return NOT_KNOWN;
     }
@@ -120,14 +117,6 @@ static enum answer look_up(struct serving *serving)
     return (enum answer)orr_answers_find(serving->known, position);
 }
 
-static enum answer find_end(struct serving *serving)
-{
-    const enum answer answer = look_up(serving);
-    const bool none = answer == NOT_KNOWN && serving->late == 0 &&
-                      orr_histogram__hold_all(&serving->rooms, &serving->tasks);
-    return none ? LEAVES_NONE : answer;
-}
-
 static void note(const struct serving *serving, enum answer answer)
 {
     for (uint32_t i = 0; i < serving->position_count; i++) {
@@ -147,7 +136,7 @@ static enum answer serve_leaf(struct serving *serving, struct service *leaf)
     do {
         const struct orr_contender *contender = &f->contenders[leaf->at->run->contender];
         answer = place(serving, contender, pass(serving, leaf, next));
-        answer = answer == NOT_KNOWN ? find_end(serving) : answer;
+        answer = answer == NOT_KNOWN ? look_up(serving) : answer;
     } while (answer == NOT_KNOWN && leaf->at < leaf->end &&
              (next == NULL || is_before(serving, leaf, next)));
     return answer;
@@ -183,8 +172,6 @@ enum answer orr_aggregate__serve(const struct orr_victim_search *search,
     const struct orr_aggregate *aggregate = search->refuter.flat->aggregate;
     struct serving serving = {.search = search,
                               .rooms = *taken->rooms,
-                              .tasks = taken->window->tasks,
-                              .late = taken->window->late,
                               .left = left,
                               .known = &search->session->victim_index->aggregates,
                               .line = aggregate->active};

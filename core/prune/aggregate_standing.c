@@ -116,7 +116,6 @@ bool orr_aggregate__open(const struct orr_victim_search *search)
     for (uint32_t t = 0; t < f->leaf_count && aggregate->tells; t++) {
         struct service *service = &aggregate->services[t];
         service->queue = f->leaves[t].queue;
-        service->goes_first = f->leaves[t].served_first;
         service->key = fingerprint_of(search->session, service->queue);
         if (service == aggregate->own) {
             open_own(aggregate, &f->preemptor_rank);
@@ -124,8 +123,7 @@ bool orr_aggregate__open(const struct orr_victim_search *search)
             open_leaf(search, service);
             aggregate->tells = gpus_tell(search, service);
         }
-        orr_fingerprint_word(&service->key,
-                             (uint64_t)service->goes_first << 1 | (service == aggregate->own));
+        orr_fingerprint_word(&service->key, service == aggregate->own);
         service->key = orr_scatter(service->key + f->own->gpus);
     }
     for (uint32_t r = 0; r < aggregate->run_count; r++) {

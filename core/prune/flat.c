@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Is the world flat, and who may lose something, leaf by leaf?
  *
- * A flat world: whole GPUs of nodes that nobody shares, no other resource that could be short, no
- * constraints, gangs that are evicted and placed as a whole, and all queues concerned siblings, so
- * that the next one served is the first by comparison. Other worlds are trees (apart.h).
+ * A flat world, of reclaim and preempt: whole GPUs of nodes that nobody shares, no other resource
+ * that could be short, no constraints, gangs that are evicted and placed as a whole, and all queues
+ * concerned siblings, so that the next one served is the first by comparison. Other worlds are
+ * trees (apart.h).
  *
  * Pops of jobs that are neither victims nor the preemptor change nothing but the head of their
  * queue. So a leaf's jobs up to its next contender are one block, served when the worst of them is

@@ -35,9 +35,5 @@ uint32_t orr_histogram__places(const struct orr_room_histogram *rooms, uint32_t 
 /* Places tasks one after the other, each where the least room is that will do. Returns how many
  * found some. */
 uint32_t orr_histogram__place(struct orr_room_histogram *rooms, uint32_t tasks, uint32_t gpus);
-/* True: all tasks find a place, whatever the order in which they are placed. False: nothing is
- * known. */
-bool orr_histogram__hold_all(const struct orr_room_histogram *rooms,
-                             const struct orr_room_histogram *tasks);
 
 #endif
