@@ -214,7 +214,7 @@ workload: [{name: decides, kind: training, trace: decides.csv}]
 policy: {name: kai}
 END
     agrees "$dir/decides"
-    refutes aggregate
+    refutes dry-run
 }
 case_behind() { # who comes to wait behind a job changes nothing for it, in trees of queues either
     awk -v OFS=, 'BEGIN {
