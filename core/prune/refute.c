@@ -82,18 +82,12 @@ bool orr_refute__search(struct orr_victim_search *search)
             orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_flat__search_outcome(search)));
 }
 
-bool orr_refute__first_task(struct orr_victim_search *search)
+bool orr_refute__tasks(struct orr_victim_search *search, uint32_t k)
 {
-    return orr_prune__is_on(search, ORR_PRUNER_DOMAINS) && orr_victim__is_one_gang(search) &&
-           orr_victim__pins_domain(search) &&
-           orr_prune__refutes(search, ORR_PRUNER_DOMAINS, orr_victim__refute_tasks(search, 1));
-}
-
-bool orr_refute__gang(struct orr_victim_search *search)
-{
-    return orr_prune__is_on(search, ORR_PRUNER_GANG) && orr_victim__is_one_gang(search) &&
-           orr_prune__refutes(search, ORR_PRUNER_GANG,
-                              orr_victim__refute_tasks(search, search->tasks.count));
+    const enum orr_pruner pruner = k == 1 ? ORR_PRUNER_DOMAINS : ORR_PRUNER_GANG;
+    return orr_prune__is_on(search, pruner) && orr_victim__is_one_gang(search) &&
+           (k > 1 || orr_victim__pins_domain(search)) &&
+           orr_prune__refutes(search, pruner, orr_victim__refute_tasks(search, k));
 }
 
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,

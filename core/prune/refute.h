@@ -51,10 +51,9 @@ struct orr_refuter {    /* of a search; private to prune/ */
 
 /* With the preemptor's tasks and queues listed and a view of its first task. */
 bool orr_refute__search(struct orr_victim_search *search);
-/* Before the first probe: whoever is a victim, not one of the tasks can be had. */
-bool orr_refute__first_task(struct orr_victim_search *search);
-/* Of a preemptor of several tasks, of which the generator has found a place for one. */
-bool orr_refute__gang(struct orr_victim_search *search);
+/* Whoever is a victim, the first k tasks cannot be had: of one before the first probe, of all once
+ * the generator has found a place for one. */
+bool orr_refute__tasks(struct orr_victim_search *search, uint32_t k);
 /* A generator begins: not one of the tasks can be had with the scenarios it makes. */
 bool orr_refute__generator(struct orr_victim_search *search);
 /* A probe begins: its view is made, nothing is evicted. */

@@ -205,7 +205,7 @@ static uint32_t largest_prefix(struct orr_victim_search *search, uint32_t checkp
         } else {
             bad = k;
         }
-        if (k == 1 && good < all && good > 0 && orr_refute__gang(search)) {
+        if (k == 1 && good < all && good > 0 && orr_refute__tasks(search, all)) {
             return 0;
         }
         k = bad <= all ? good + (bad - good) / 2 : 2 * k < all ? 2 * k : all;
@@ -282,7 +282,7 @@ enum orr_search_result orr_victim_search(struct orr_session *session, enum orr_a
         make_view(&search, 1);
         if (!orr_refute__search(&search)) {
             prepare_search(&search);
-            result = orr_refute__first_task(&search) ? ORR_SEARCH_FAILED : run_generators(&search);
+            result = orr_refute__tasks(&search, 1) ? ORR_SEARCH_FAILED : run_generators(&search);
         }
     }
     if (result == ORR_SEARCH_SOLVED) {
