@@ -219,7 +219,7 @@ static enum orr_outcome serve_all(struct serving *serving)
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
 {
     struct orr_apart *s = search->refuter.apart;
-    struct serving serving = {.search = search, .order = orr_victim_index_order(search->session)};
+    struct serving serving = {.search = search, .order = &search->session->victim_index->order};
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     if (s->run == NULL) {
         s->run = orr_dry_run__make(search);

@@ -162,15 +162,13 @@ struct orr_victim_index {
     struct orr_answers dry_runs;   /* dry_run_memo.c */
     uint64_t probes;               /* so many began */
     struct orr_answers aggregates; /* aggregate_serve.c */
-    struct orr_order order;        /* lent to one after another */
+    struct orr_order order;        /* of what would be; lent to one after another */
 };
 
 /* The session's, nodes and fingerprints brought up to date; made when first asked for. */
 struct orr_victim_index *orr_victim_index_now(struct orr_session *session);
 /* The queue's preemptible active jobs. */
 struct orr_queue_index *orr_victim_index_in(struct orr_session *session, uint32_t queue);
-/* An order for what would be, of those that wait as they do. */
-struct orr_order *orr_victim_index_order(struct orr_session *session);
 /* Whom time alone may make a victim. */
 bool orr_victim_index_timed(const struct orr_session *session);
 /* Consolidation's candidates for the job. Whether they are still these is to be asked before the

@@ -21,9 +21,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->failures.slots);
     orr_free(all->aggregates.slots);
     orr_free(all->dry_runs.slots);
-    if (all->order.session != NULL) {
-        orr_order_release(&all->order);
-    }
+    orr_order_release(&all->order);
     orr_sketch_release(&all->sketch);
     orr_arena_release(&all->kept);
     orr_free(all);
@@ -77,6 +75,7 @@ static struct orr_victim_index *open_index(const struct orr_session *session)
     all->aggregates.count = 1u << 16;
     all->failures.count = 1u << 14;
     all->dry_runs.count = 1u << 14;
+    orr_order_init(&all->order, session, false, true);
     return all;
 }
 
@@ -204,13 +203,4 @@ struct orr_victim_index *orr_victim_index_now(struct orr_session *session)
     orr_session_update_fingerprints(session);
     look_at_nodes(all, session);
     return all;
-}
-
-struct orr_order *orr_victim_index_order(struct orr_session *session)
-{
-    struct orr_victim_index *all = session->victim_index;
-    if (all->order.session == NULL) {
-        orr_order_init(&all->order, session, false, true);
-    }
-    return &all->order;
 }

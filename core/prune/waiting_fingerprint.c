@@ -52,7 +52,7 @@ static void list_marks(struct orr_victim_search *search)
         }
     }
     if (flat == NULL || search->action != ORR_ACTION_RECLAIM) { /* else they are in order */
-        orr_order_sort(orr_victim_index_order(search->session), marks, count);
+        orr_order_sort(&search->session->victim_index->order, marks, count);
     }
     search->refuter.marks = marks;
     search->refuter.mark_count = count;
