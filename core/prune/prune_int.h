@@ -43,9 +43,9 @@ bool orr_victim__lacks_places(struct orr_victim_search *search, bool in_a_domain
 /* The preemptor has active pods, all in one domain of the level it must stay in. */
 bool orr_victim__pins_domain(struct orr_victim_search *search);
 
-/* regain.c, consolidation: of a scenario with the groups of the potential victims on the bearing
- * nodes at [from, to). */
-bool orr_victim__cannot_regain(const struct orr_victim_search *search, uint32_t from, uint32_t to);
+/* regain.c, consolidation: of the scenario that is about to be listed, with the potential victims
+ * on the bearing nodes at [from, to). */
+bool orr_victim__cannot_regain(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
 /* dry_run.c, reclaim: what its victims, which were taken apart, lose whatever happens is refused.
  */

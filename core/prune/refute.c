@@ -181,9 +181,13 @@ static enum orr_outcome serve_apart(struct orr_victim_search *search)
 {
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;
     if (orr_apart__take(search)) {
-        outcome = may_be_rejected_at_once(search) && orr_victim__loses_too_much(search)
-                      ? ORR_OUTCOME_REJECTED
-                      : orr_victim__run_dry(search);
+        if (consolidates(search) && search->refuter.apart->any_short) {
+            outcome = ORR_OUTCOME_NOT_PLACED;
+        } else if (may_be_rejected_at_once(search) && orr_victim__loses_too_much(search)) {
+            outcome = ORR_OUTCOME_REJECTED;
+        } else {
+            outcome = orr_victim__run_dry(search);
+        }
     }
     orr_apart__forget(search);
     return outcome;

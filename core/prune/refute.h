@@ -36,6 +36,7 @@ struct orr_refuter {    /* of a search; private to prune/ */
     struct orr_flat *flat; /* NULL: no part of the world is flat, or all is tried */
     struct orr_places *places[2]; /* places.h: of all nodes, by domain; NULL until asked */
     struct orr_apart *apart;      /* apart.h; NULL: nothing is known of such a world */
+    uint32_t *taken_by;           /* regain.c: by job, the last scenario that takes a task of it */
     /* Of all that is the same for all scenarios but the nodes, a fingerprint (fingerprint.c; 0: not
      * made); with it who waits and may count (waiting_fingerprint.c). */
     uint64_t fingerprint;
