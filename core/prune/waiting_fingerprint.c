@@ -18,10 +18,6 @@
  * it has one place in the order of jobs; others have one for each state of their gang, as they may
  * lose more or less, and so has the preemptor, as it is tried with more or fewer tasks. A job that
  * waits in part is not in the list where it is a victim: nobody is left out behind it.
- *
- * In a flat world all that are popped and matter are in sibling queues, and which of these is
- * popped next hangs on their own heads alone. So whoever waits in another queue, or behind the last
- * mark of one, is left out.
  */
 #include "flat_int.h"
 
@@ -123,10 +119,6 @@ uint64_t orr_victim__waiting_fingerprint(struct orr_victim_search *search)
                              orr_order_compare_built(session, &marks[m], &search->waiting[w]) < 0);
         const struct orr_order_entry *next = marked ? &marks[m++] : &search->waiting[w++];
         const uint32_t queue = session->jobs[next->view.job].queue;
-        if (!marked && orr_flat__is_flat(search) &&
-            (m == mark_count || session->jobs[marks[m].view.job].queue != queue)) {
-            continue;
-        }
         if (queue != row.queue) {
             row = (struct row){.queue = queue,
                                .levels = session->tree.level[queue] + 1,
