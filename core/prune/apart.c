@@ -180,15 +180,6 @@ static bool take_task(struct orr_victim_search *search, const struct orr_victim 
     return true;
 }
 
-static bool take_tasks(struct orr_victim_search *search, const struct orr_victims *victims)
-{
-    bool known = true;
-    for (uint32_t i = 0; known && i < victims->count; i++) {
-        known = take_task(search, &victims->items[i]);
-    }
-    return known;
-}
-
 /* Now it is known how many tasks it lost. */
 static void finish_victim(struct orr_victim_search *search, struct orr_apart_victim *victim)
 {
@@ -206,14 +197,14 @@ static void finish_victim(struct orr_victim_search *search, struct orr_apart_vic
 void orr_apart__forget(struct orr_victim_search *search)
 {
     struct orr_apart *s = search->refuter.apart;
-    for (uint32_t i = 0; s != NULL && i < s->taken_count; i++) {
-        s->is_lost[s->taken[i]] = false;
+    if (s == NULL) {
+        return;
     }
-    for (uint32_t v = 0; s != NULL && v < s->victim_count; v++) {
-        s->is_victim[s->victims[v]->job] = false;
+    while (s->taken_count > 0) {
+        s->is_lost[s->taken[--s->taken_count]] = false;
     }
-    if (s != NULL) {
-        s->victim_count = s->taken_count = 0;
+    while (s->victim_count > 0) {
+        s->is_victim[s->victims[--s->victim_count]->job] = false;
     }
 }
 
@@ -253,7 +244,12 @@ bool orr_apart__take(struct orr_victim_search *search)
         search->refuter.apart = open_apart(search);
     }
     struct orr_apart *s = search->refuter.apart;
-    if (s == NULL || search->scenario.count == 0 || !take_tasks(search, &search->scenario)) {
+    const struct orr_victims *victims = &search->scenario;
+    bool known = s != NULL && victims->count > 0;
+    for (uint32_t i = 0; known && i < victims->count; i++) {
+        known = take_task(search, &victims->items[i]);
+    }
+    if (!known) {
         return false;
     }
     s->any_constrained = s->any_short = false;
