@@ -129,7 +129,6 @@ static struct orr_apart_victim *make_victim(struct orr_victim_search *search, ui
     victim->job = index;
     victim->queue = job->queue;
     victim->active = job->active;
-    victim->all_active = job->active == job->task_count;
     victim->none_waits = job->pending == 0;
     victim->constrained = orr_prune__is_constrained(session, job);
     victim->limited = orr_apart__is_limited(session, index);
@@ -165,8 +164,7 @@ static bool take_task(struct orr_victim_search *search, const struct orr_victim 
     struct orr_apart *s = search->refuter.apart;
     struct orr_apart_victim *victim = find_victim(search, of->job);
     if (s->is_lost[of->task] || victim->whole.due == 0 ||
-        !(victim->all_active || orr_status_in(search->session->tasks[of->task].live.status,
-                                              ORR_STATES_ACTIVE_ALLOCATED))) {
+        !orr_status_in(search->session->tasks[of->task].live.status, ORR_STATES_ACTIVE_ALLOCATED)) {
         return false;
     }
     if (!s->is_victim[of->job]) {

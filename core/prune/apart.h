@@ -19,7 +19,6 @@ struct orr_apart_victim { /* a job that was one in some scenario of the search *
     uint32_t job, queue;
     uint32_t active;                   /* tasks that it may lose, */
     uint32_t lost;                     /* and has lost in the scenario */
-    bool all_active;                   /* these are all that it has */
     bool none_waits;                   /* it has no pending task */
     bool constrained;                  /* by a topology */
     bool limited;                      /* some queue above it has a limit */
