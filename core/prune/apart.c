@@ -94,11 +94,11 @@ static void list_due(struct orr_victim_search *search, const struct orr_apart_vi
                               : is_lost[t];
         if (lost) {
             loss->fingerprint += fingerprint_task(session, victim, t);
-            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &loss->lost_demand);
+            orr_session_add_demand(ask, session->min_gpu_memory_mib, &loss->lost_demand);
         }
         if (loss->due < due && (lost || task->live.status == ORR_TASK_PENDING)) {
             loss->due_tasks[loss->due++] = t;
-            orr_session_add_demand(session, ask, session->min_gpu_memory_mib, &loss->demand);
+            orr_session_add_demand(ask, session->min_gpu_memory_mib, &loss->demand);
         }
     }
 }

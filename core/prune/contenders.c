@@ -71,7 +71,7 @@ struct orr_contender orr_flat__contender(const struct orr_session *session, uint
                                                    ORR_TASK_PIPELINED};
     for (uint32_t i = 0; i < tasks; i++) {
         const struct orr_ask *one = orr_task_ask(session, &session->tasks[first_task + i]);
-        orr_session_add_demand(session, one, 0, &contender.demand);
+        orr_session_add_demand(one, 0, &contender.demand);
     }
     return contender;
 }

@@ -402,8 +402,8 @@ struct orr_demand orr_session_demand(const struct orr_session *session,
 {
     struct orr_demand demand = {0};
     for (uint32_t i = 0; i < tasks->count; i++) {
-        orr_session_add_demand(session, orr_task_ask(session, &session->tasks[tasks->tasks[i]]),
-                               device_mib, &demand);
+        orr_session_add_demand(orr_task_ask(session, &session->tasks[tasks->tasks[i]]), device_mib,
+                               &demand);
     }
     return demand;
 }
@@ -415,7 +415,7 @@ struct orr_demand orr_jobview_allocated(const struct orr_session *session, struc
     for (uint32_t t = job->first_task; t < job->first_task + job->task_count; t++) {
         if (orr_jobview_has(session, view, t) &&
             orr_status_in(session->tasks[t].live.status, ORR_STATES_ALLOCATED)) {
-            orr_session_add_demand(session, orr_task_ask(session, &session->tasks[t]), 0, &demand);
+            orr_session_add_demand(orr_task_ask(session, &session->tasks[t]), 0, &demand);
         }
     }
     return demand;

@@ -371,10 +371,9 @@ const uint32_t *orr_session_all_nodes(struct orr_session *session)
     return session->all_nodes;
 }
 
-void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
-                            int64_t device_mib, struct orr_demand *demand)
+void orr_session_add_demand(const struct orr_ask *ask, int64_t device_mib,
+                            struct orr_demand *demand)
 {
-    (void)session;
     demand->v[ORR_SHARE_CPU] += ask->request.v[ORR_SLOT_CPU];
     demand->v[ORR_SHARE_MEMORY] += ask->request.v[ORR_SLOT_MEMORY];
     const int64_t mgpu = ask->request.v[ORR_SLOT_GPU] + ask->mig_mgpu;

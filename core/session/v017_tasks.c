@@ -70,8 +70,8 @@ struct orr_demand orr_v017_recall_demand(const struct orr_session *session, uint
         for (uint32_t i = 0; i < kept->tasks.count; i++) {
             const struct orr_stask *task = &session->tasks[kept->tasks.tasks[i]];
             if (orr_task_may_allocate(task, simulate)) {
-                orr_session_add_demand(session, orr_task_ask(session, task),
-                                       session->min_gpu_memory_mib, &kept->demand);
+                orr_session_add_demand(orr_task_ask(session, task), session->min_gpu_memory_mib,
+                                       &kept->demand);
             }
         }
     }

@@ -365,8 +365,7 @@ static struct orr_demand demand_of(const struct orr_session *session,
     for (uint32_t i = commit->first; i < commit->end; i++) {
         if (session->decisions[i].kind == ORR_DECISION_PIPELINE &&
             job_of(session, i) == preemptor) {
-            orr_session_add_demand(session,
-                                   &session->asks[session->tasks[session->decisions[i].task].ask],
+            orr_session_add_demand(&session->asks[session->tasks[session->decisions[i].task].ask],
                                    session->min_gpu_memory_mib, &demand);
         }
     }

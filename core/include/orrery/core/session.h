@@ -338,8 +338,8 @@ int64_t orr_session_portion_mgpu(double portion);
 int64_t orr_session_mig_gpus(const char *resource);
 /* Adds what a task with this ask demands before it is placed; a memory request is divided by
  * device_mib, or left out if that is 0. */
-void orr_session_add_demand(const struct orr_session *session, const struct orr_ask *ask,
-                            int64_t device_mib, struct orr_demand *demand);
+void orr_session_add_demand(const struct orr_ask *ask, int64_t device_mib,
+                            struct orr_demand *demand);
 
 ORR_API_END
 
