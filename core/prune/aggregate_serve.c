@@ -18,6 +18,7 @@ struct serving { /* a scenario */
     uint64_t left;             /* fingerprint of the contenders that are left and what leaves ask */
     struct orr_answers *known; /* of this search and earlier ones */
     uint32_t position_count;
+    enum answer found; /* the first one that was known, while pruners are verified */
 };
 
 /* --- whose turn it is --- */
@@ -114,7 +115,12 @@ static enum answer look_up(struct serving *serving)
 {
     const uint64_t position = orr_scatter(serving->left + fingerprint_rooms(&serving->rooms));
     serving->search->refuter.flat->aggregate->positions[serving->position_count++] = position;
-    return (enum answer)orr_answers_find(serving->known, position);
+    const enum answer answer = (enum answer)orr_answers_find(serving->known, position);
+    if (!serving->search->session->rules.prune.verify) {
+        return answer;
+    }
+    serving->found = serving->found != NOT_KNOWN ? serving->found : answer;
+    return NOT_KNOWN;
 }
 
 static void note(const struct serving *serving, enum answer answer)
@@ -178,6 +184,7 @@ enum answer orr_aggregate__serve(const struct orr_victim_search *search,
     enum answer answer = look_up(&serving);
     if (answer == NOT_KNOWN) {
         answer = serve(&serving, aggregate);
+        orr_prune__check_known(search, ORR_PRUNER_AGGREGATE, serving.found, answer);
         note(&serving, answer);
     }
     return answer;

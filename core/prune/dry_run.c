@@ -209,6 +209,9 @@ static enum orr_outcome serve_all(struct serving *serving)
     start_order(serving);
     serving->noted = noted && orr_order_start_fingerprint(serving->order);
     const enum orr_outcome outcome = serve(serving);
+    if (search->session->rules.prune.verify && noted) {
+        orr_prune__check_known(search, ORR_PRUNER_DRY_RUN, s->run->found, outcome);
+    }
     if (serving->noted && outcome != ORR_OUTCOME_SOLVED && !serving->order->unclear) {
         orr_dry_run__note(search, outcome);
     }

@@ -28,6 +28,7 @@ struct orr_dry_run {
     uint64_t *positions; /* where the dry run was */
     uint32_t position_count;
     uint32_t all_back_from; /* from this position on, all come back */
+    unsigned found;         /* the first answer that was known, while pruners are verified */
 };
 
 /* --- dry_run_memo.c: how dry runs ended, of this search and earlier ones, by where they were ---

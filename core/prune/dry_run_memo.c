@@ -77,7 +77,9 @@ static enum orr_outcome look_up(const struct orr_victim_search *search, uint64_t
                                           content * UINT64_C(0xd6e8feb86659fd93));
     const unsigned answer = orr_answers_find(&search->session->victim_index->dry_runs, position);
     run->positions[run->position_count++] = position;
-    return answer == 0 ? ORR_OUTCOME_SOLVED : (enum orr_outcome)answer;
+    run->found = run->found != 0 ? run->found : answer;
+    return answer == 0 || search->session->rules.prune.verify ? ORR_OUTCOME_SOLVED
+                                                              : (enum orr_outcome)answer;
 }
 
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
@@ -91,7 +93,7 @@ enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *se
 {
     const struct orr_apart *s = search->refuter.apart;
     uint64_t lost = 0;
-    s->run->position_count = s->run->all_back_from = 0;
+    s->run->position_count = s->run->all_back_from = s->run->found = 0;
     s->run->left = s->waits_before[s->place[search->job][s->own_state + 1]];
     for (uint32_t v = 0; v < s->victim_count; v++) {
         lost += s->victims[v]->loss->fingerprint;

@@ -49,8 +49,6 @@ static void accumulate(struct orr_victim_search *search, uint32_t k)
 enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint32_t k)
 {
     accumulate(search, k);
-    /* The answer is of the search, though a probe was begun for it. */
-    search->refuter.level = ORR_REFUTE_SEARCH;
     if (search->capacities.each < 0) { /* they ask different amounts */
         return ORR_OUTCOME_SOLVED;
     }

@@ -64,6 +64,15 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
     return refuted;
 }
 
+static void complain(const struct orr_victim_search *search, enum orr_pruner pruner,
+                     const char *fault)
+{
+    char what[160];
+    (void)snprintf(what, sizeof what, "pruner %s %s (%s of job %s)", names[pruner], fault,
+                   orr_action_name(search->action), search->session->jobs[search->job].name);
+    orr_panic(what, __FILE__, __LINE__);
+}
+
 void orr_prune__check(const struct orr_victim_search *search, enum orr_refute_level widest)
 {
     uint32_t doubts = 0;
@@ -71,11 +80,15 @@ void orr_prune__check(const struct orr_victim_search *search, enum orr_refute_le
         doubts |= search->refuter.doubts[l];
     }
     if (doubts != 0) {
-        char what[160];
-        (void)snprintf(what, sizeof what, "pruner %s refuted what succeeds (%s of job %s)",
-                       names[__builtin_ctz(doubts)], orr_action_name(search->action),
-                       search->session->jobs[search->job].name);
-        orr_panic(what, __FILE__, __LINE__);
+        complain(search, (enum orr_pruner)__builtin_ctz(doubts), "refuted what succeeds");
+    }
+}
+
+void orr_prune__check_known(const struct orr_victim_search *search, enum orr_pruner pruner,
+                            unsigned known, unsigned now)
+{
+    if (known != 0 && known != now) {
+        complain(search, pruner, "knew another end");
     }
 }
 

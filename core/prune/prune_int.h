@@ -14,6 +14,10 @@ bool orr_prune__refutes(struct orr_victim_search *search, enum orr_pruner pruner
 /* What is of this level succeeded: ends the program if a pruner had refuted it or a part of it. */
 void orr_prune__check(const struct orr_victim_search *search, enum orr_refute_level widest);
 
+/* Ends the program if what the pruner knew before (0: nothing) is not what comes of it now. */
+void orr_prune__check_known(const struct orr_victim_search *search, enum orr_pruner pruner,
+                            unsigned known, unsigned now);
+
 /* The only pod set of a job, which all sets above it need; ORR_NONE: it has several, of which a
  * scenario may place a part. */
 uint32_t orr_prune__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);

@@ -15,6 +15,21 @@ static bool consolidates(const struct orr_victim_search *search)
     return search->action == ORR_ACTION_CONSOLIDATION;
 }
 
+/* What a pruner found of the whole search, or of one of its tasks. */
+static bool refutes_search(struct orr_victim_search *search, enum orr_refute_level level,
+                           enum orr_pruner pruner, enum orr_outcome outcome)
+{
+    /* What refutes a gang knows how far one generator would get. */
+    if (search->session->rules.prune.verify && outcome != ORR_OUTCOME_SOLVED &&
+        pruner != ORR_PRUNER_GANG) {
+        orr_prune__check_known(search, pruner, search->refuter.foreseen, outcome);
+        search->refuter.foreseen = (uint8_t)outcome;
+        search->refuter.foreseen_by = (uint8_t)pruner;
+    }
+    search->refuter.level = level;
+    return orr_prune__refutes(search, pruner, outcome);
+}
+
 static void enter(struct orr_victim_search *search, enum orr_refute_level level)
 {
     search->refuter.level = level;
@@ -65,8 +80,8 @@ bool orr_refute__search(struct orr_victim_search *search)
     }
     if (search->queue_count == 0 ||
         (consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_PLACES) &&
-         orr_prune__refutes(search, ORR_PRUNER_PLACES,
-                            orr_victim__refute_moves(session, search->job, first)))) {
+         refutes_search(search, ORR_REFUTE_TASK, ORR_PRUNER_PLACES,
+                        orr_victim__refute_moves(session, search->job, first)))) {
         return true;
     }
     orr_victim__open_flat(search);
@@ -76,18 +91,21 @@ bool orr_refute__search(struct orr_victim_search *search)
     return search->candidate_count == 0 ||
            (session->numa == NULL /* NUMA zones are in no fingerprint */ &&
             orr_prune__is_on(search, ORR_PRUNER_FAILED_BEFORE) &&
-            orr_prune__refutes(search, ORR_PRUNER_FAILED_BEFORE,
-                               orr_victim__failed_before(search))) ||
+            refutes_search(search, ORR_REFUTE_SEARCH, ORR_PRUNER_FAILED_BEFORE,
+                           orr_victim__failed_before(search))) ||
            (orr_flat__is_flat(search) && orr_prune__is_on(search, ORR_PRUNER_SERVED_FIRST) &&
-            orr_prune__refutes(search, ORR_PRUNER_SERVED_FIRST, orr_flat__search_outcome(search)));
+            refutes_search(search, ORR_REFUTE_TASK, ORR_PRUNER_SERVED_FIRST,
+                           orr_flat__search_outcome(search)));
 }
 
 bool orr_refute__tasks(struct orr_victim_search *search, uint32_t k)
 {
-    const enum orr_pruner pruner = k == 1 ? ORR_PRUNER_DOMAINS : ORR_PRUNER_GANG;
+    const bool first = k == 1;
+    const enum orr_pruner pruner = first ? ORR_PRUNER_DOMAINS : ORR_PRUNER_GANG;
     return orr_prune__is_on(search, pruner) && orr_victim__is_one_gang(search) &&
-           (k > 1 || orr_victim__pins_domain(search)) &&
-           orr_prune__refutes(search, pruner, orr_victim__refute_tasks(search, k));
+           (!first || orr_victim__pins_domain(search)) &&
+           refutes_search(search, first ? ORR_REFUTE_TASK : ORR_REFUTE_SEARCH, pruner,
+                          orr_victim__refute_tasks(search, k));
 }
 
 enum orr_outcome orr_victim_refute_class(struct orr_session *session, enum orr_action action,
@@ -223,7 +241,7 @@ void orr_refute__victim_added(struct orr_victim_search *search)
 
 void orr_refute__scenario_solved(const struct orr_victim_search *search)
 {
-    orr_prune__check(search, ORR_REFUTE_GENERATOR); /* the search may need more tasks */
+    orr_prune__check(search, ORR_REFUTE_TASK); /* the search may need more of them */
 }
 
 void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_result result)
@@ -235,6 +253,8 @@ void orr_refute__search_ended(struct orr_victim_search *search, enum orr_search_
             (search->refuter.all_tried || search->outcome == ORR_OUTCOME_NOT_TRIED)) {
             search->outcome = ORR_OUTCOME_NO_CANDIDATES;
         }
+        orr_prune__check_known(search, (enum orr_pruner)search->refuter.foreseen_by,
+                               search->refuter.foreseen, search->outcome);
         orr_victim__note_failure(search);
     }
 }

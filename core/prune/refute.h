@@ -16,6 +16,7 @@ struct orr_victims;
 
 enum orr_refute_level { /* what was refuted and is tried all the same while pruners are verified */
                         ORR_REFUTE_SEARCH,
+                        ORR_REFUTE_TASK, /* of the search: not one task can be had */
                         ORR_REFUTE_GENERATOR,
                         ORR_REFUTE_WINDOW,
                         ORR_REFUTE_SCENARIO,
@@ -48,6 +49,9 @@ struct orr_refuter {    /* of a search; private to prune/ */
     uint64_t world; /* of all that the search reads; 0: not known */
     enum orr_refute_level level;
     uint32_t doubts[ORR_REFUTE_LEVELS]; /* a bit for each pruner that refuted it */
+    /* While pruners are verified: the outcome that the search was refuted with before it began; 0:
+     * it was not. And by whom. */
+    uint8_t foreseen, foreseen_by;
 };
 
 /* With the preemptor's tasks and queues listed and a view of its first task. */
