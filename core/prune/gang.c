@@ -132,6 +132,17 @@ static enum orr_outcome foresee(struct orr_session *session, uint32_t job,
     return oldest->count == 0 ? ORR_OUTCOME_NO_CANDIDATES : outcome;
 }
 
+/* KAI's filter of topology may turn down each state of its search. */
+static bool is_filtered_by_topology(const struct orr_session *session, const struct orr_sjob *job)
+{
+    bool is = false;
+    for (uint32_t s = job->first_set; s < job->first_set + job->set_count && !is; s++) {
+        const struct orr_sset *set = &session->sets[s];
+        is = !set->is_pods && orr_victim__required_level(session, set) != NULL;
+    }
+    return is;
+}
+
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first)
 {
@@ -148,5 +159,8 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
         outcome = foresee(session, job, first);
         orr_answers_note(&all->failures, world, outcome);
     }
-    return (enum orr_outcome)outcome;
+    return outcome == ORR_OUTCOME_NOT_PLACED &&
+                   is_filtered_by_topology(session, &session->jobs[job])
+               ? ORR_OUTCOME_SOLVED
+               : (enum orr_outcome)outcome;
 }

@@ -434,6 +434,28 @@ END
     digest_of "$dir/pinned" on >/dev/null
     refutes domains
 }
+case_filtered() { # with one pod more an elastic job needs more GPUs than its rack could have: that is reported, not that places lack
+    cat >"$dir/filtered.csv" <<END
+job,submit_s,run_s,pods,gpus_per_pod,queue,min_pods,topology_required
+one,0,9000,1,2,b,,
+elastic,2,9000,4,2,a,1,rack
+END
+    cat >"$dir/filtered.yaml" <<END
+apiVersion: orrery/v1alpha1
+kind: Scenario
+cluster: {pools: {pool: {nodes: 4, gpus: 3, gpu_model: P100, rack_size: 4}}}
+queues: {a: {gpu: [6, 1, unlimited]}, b: {gpu: [6, 1, unlimited]}}
+workload: [{name: filtered, kind: training, trace: filtered.csv}]
+policy: {name: kai}
+horizon: 60s
+END
+    agrees "$dir/filtered"
+    for how in on off; do
+        "$orrery" run "$dir/filtered.yaml" --prune=$how --trace-cycles=1..9 --no-progress --force -o "$dir/run.db" 2>/dev/null |
+            sed -n 's/.*"event":"job","action":"consolidation","job":"elastic",.*"result":"\([^"]*\)".*/\1/p' >"$dir/$how"
+        [ "$(sort -u "$dir/$how")" = filtered ] || { echo "--prune=$how: $(cat "$dir/$how")"; exit 1; }
+    done
+}
 case_mixed() { agrees "$here"/../../scenarios/mixed/mixed --set horizon=4d && refutes domains; }
 case_everything() {
     rows=${rows_given:-600}
