@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# drawn.awk -v seed=N -v out=FOLDER: writes drawn.yaml and drawn.csv. See drawn.sh.
+# drawn.awk -v seed=N -v out=FOLDER [-v flat=1]: writes drawn.yaml and drawn.csv. See drawn.sh.
+# flat: a full cluster of whole GPUs, sibling queues and more jobs, in which aggregates serve.
 
 # Park and Miller; the products stay below 2^53, so that every awk draws the same.
 function draw(n) { state = state * 48271 % 2147483647; return int(state / 2147483647 * n) }
@@ -41,16 +42,17 @@ BEGIN {
     has_priorities = one_in(2); has_roles = one_in(4); has_models = one_in(4);
     levels = draw(3)
     has_delays = seed % 4 == 0 # the other seeds draw the worlds that they always drew
+    if (flat) has_cpu = has_pods = has_racks = has_minimum = has_parts = has_memory = has_elastic = has_roles = has_models = has_delays = levels = 0
 
     print "apiVersion: orrery/v1alpha1\nkind: Scenario\ncluster:\n  pools:" > yaml
-    gpus = pick("1 2 4 8 8")
+    gpus = pick(flat ? "4 8" : "1 2 4 8 8")
     pool("a", 1 + draw(5), gpus, pick("16 40 80"))
-    if (one_in(3)) pool("b", 1 + draw(3), pick("2 4 8"), pick("16 40 80"))
-    if (one_in(6)) pool("c", 1, 0, 0)
+    if (!flat && one_in(3)) pool("b", 1 + draw(3), pick("2 4 8"), pick("16 40 80"))
+    if (!flat && one_in(6)) pool("c", 1, 0, 0)
     if (has_racks) print "  topology: {name: dc, levels: [block, rack, node]}" > yaml
 
     print "queues:" > yaml
-    tops = 1 + draw(3)
+    tops = flat ? 3 + draw(3) : 1 + draw(3)
     for (t = 1; t <= tops; t++) {
         if (levels == 0) {
             queue("t" t, "", draw(6)); leaves[++leaf_count] = "t" t
@@ -104,7 +106,7 @@ BEGIN {
     OFS = ","
     print "job", "submit_s", "run_s", "queue", "pods", "gpus_per_pod", "gpu_fraction", "gpu_memory_mib", "min_pods", "cpu_milli", "mem_mib",
         "priority", "preemptible", "topology_required", "topology_preferred", "gpu_model", "template", "preemption_delay_s" > csv
-    jobs = 15 + draw(60)
+    jobs = flat ? 60 + draw(90) : 15 + draw(60)
     for (j = 1; j <= jobs; j++) {
         pods = one_in(3) ? 1 + draw(4) : 1
         whole = pick("0 1 1 1 2 4 8"); part = ""; memory = ""; template = ""; required = ""; preferred = ""

@@ -4,10 +4,12 @@
 # refutation tried all the same. Worlds of tests/bench/worlds have one feature each, or all; faults of pruners lie where
 # two or three meet.
 #
-#   drawn.sh ORRERY FROM COUNT [KEEP]      prints each seed that differs; its files stay in the folder KEEP
+#   drawn.sh ORRERY FROM COUNT [KEEP [FLAT]]   prints each seed that differs; its files stay in the folder KEEP (-: nowhere)
+#                                              FLAT: worlds in which aggregates serve (drawn.awk)
 set -eu
 
-orrery=$(realpath "$1") from=$2 count=$3 keep=${4:-}
+orrery=$(realpath "$1") from=$2 count=$3 keep=${4:-} flat=${5:-}
+[ "$keep" != - ] || keep=
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -21,7 +23,7 @@ digest_of() { # PRUNE
 
 different=0 searched=0
 for seed in $(seq "$from" $((from + count - 1))); do
-    awk -v seed="$seed" -v out="$dir" -f "$here/drawn.awk"
+    awk -v seed="$seed" -v flat="$flat" -v out="$dir" -f "$here/drawn.awk"
     on=$(digest_of on) off=$(digest_of off) verified=$(digest_of verify)
     if grep -q '"refuted": [1-9]' "$dir/on.json"; then
         searched=$((searched + 1))

@@ -162,6 +162,11 @@ case_topology() { same topology && refutes; }
 case_drawn() { # what meets in none of the eleven worlds; seed 134: the end of an elastic job's minimum runtime
     sh "$here/drawn.sh" "$orrery" 120 40
 }
+case_drawn_flat() { # where aggregates serve: seeds that each find a key without one of its parts, as verify works answers out again
+    for seed in 5 11 13 19 24 33 48 51 67; do
+        sh "$here/drawn.sh" "$orrery" "$seed" 1 - flat
+    done
+}
 case_stays_supposed() { # a stale gang that a failed search evicts in thought, cycle after cycle, has nothing to be evicted
     sh "$here/drawn.sh" "$orrery" 1092 1
 }
