@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where pods of whole GPUs go, from counts of GPUs alone: of the open nodes with room one where
- * that is idle now before others, then the fullest, then the first by name. All are kept by room
- * and by idle GPUs, in bits by rank. */
+/* Where pods of whole GPUs go, from counts of GPUs alone: of the open nodes with room that the
+ * pod's filters admit one where it is idle now before others, then the fullest, then the first by
+ * name. All are kept by room and by idle GPUs, in bits by rank. */
 #include <orrery/core/gpu_counts.h>
 
 #include <string.h>
@@ -15,12 +15,94 @@ static uint64_t bit_of(uint32_t rank)
     return UINT64_C(1) << (rank & 63u);
 }
 
+/* --- which nodes filters admit --- */
+
+static void add_filter(struct orr_gpu_filters *filters, const struct orr_session *session)
+{
+    const uint32_t f = filters->count;
+    struct orr_gpu_filter *filter;
+    filters->filters = ORR_ROOM_FOR_ONE(filters->filters, filters->count, filters->capacity);
+    filter = &filters->filters[filters->count++];
+    filter->admitted = orr_zalloc(session->node_count / 64 + 1, sizeof *filter->admitted);
+    filter->all = true;
+    for (uint32_t n = 0; n < session->node_count; n++) {
+        const struct orr_snode *node = &session->nodes[n];
+        if (session->filters[f][n]) {
+            filter->admitted[node->rank / 64] |= bit_of(node->rank);
+            filters->kinds[n] += orr_scatter(f + 1);
+        } else if (node->allocatable.v[ORR_SLOT_GPU] > 0) {
+            filter->all = false;
+        }
+    }
+}
+
+void orr_gpu_filters_update(struct orr_gpu_filters *filters, const struct orr_session *session)
+{
+    if (filters->kinds == NULL) {
+        filters->kinds = orr_zalloc(session->node_count, sizeof *filters->kinds);
+    }
+    while (filters->count < session->filter_count) {
+        add_filter(filters, session);
+    }
+}
+
+void orr_gpu_filters_release(struct orr_gpu_filters *filters)
+{
+    for (uint32_t f = 0; f < filters->count; f++) {
+        orr_free(filters->filters[f].admitted);
+    }
+    orr_free(filters->filters);
+    orr_free(filters->kinds);
+}
+
+#define FILTERS 3 /* of an ask */
+
+/* Lists those filters of the ask that do not admit all. Returns their number. */
+static uint32_t list_filters(const struct orr_gpu_filters *filters,
+                             const struct orr_session *session, const struct orr_ask *ask,
+                             const uint64_t *listed[FILTERS])
+{
+    const uint32_t of_ask[FILTERS] = {ask->affinity, ask->tolerance, session->worker_filters[true]};
+    uint32_t count = 0;
+    for (unsigned i = 0; session->rules.predicates && i < FILTERS; i++) {
+        if (of_ask[i] != ORR_NONE && !filters->filters[of_ask[i]].all) {
+            listed[count++] = filters->filters[of_ask[i]].admitted;
+        }
+    }
+    return count;
+}
+
+bool orr_gpu_filters_admit_all(const struct orr_gpu_filters *filters,
+                               const struct orr_session *session, const struct orr_ask *ask)
+{
+    const uint64_t *listed[FILTERS];
+    return list_filters(filters, session, ask, listed) == 0;
+}
+
+/* The nodes that the task's filters admit, in bits by rank; NULL: all. Good until the next call. */
+static const uint64_t *find_admitted(const struct orr_gpu_counts *counts, uint32_t task)
+{
+    const struct orr_session *session = counts->session;
+    const uint64_t *listed[FILTERS];
+    const uint32_t count = list_filters(counts->filters, session,
+                                        orr_task_ask(session, &session->tasks[task]), listed);
+    for (uint32_t w = 0; count > 1 && w < session->node_count / 64 + 1; w++) {
+        counts->admitted[w] = listed[0][w] & listed[1][w] & listed[count - 1][w];
+    }
+    return count == 0 ? NULL : count == 1 ? listed[0] : counts->admitted;
+}
+
+/* --- open nodes --- */
+
 struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
-                                           const struct orr_session *session)
+                                           const struct orr_session *session,
+                                           const struct orr_gpu_filters *filters)
 {
     const uint32_t nodes = session->node_count;
     struct orr_gpu_counts *counts = orr_arena_alloc(arena, 1, sizeof *counts);
     counts->session = session;
+    counts->filters = filters;
+    counts->admitted = orr_arena_take(arena, nodes / 64 + 1, sizeof *counts->admitted);
     counts->nodes = orr_arena_alloc(arena, nodes, sizeof *counts->nodes);
     counts->open = orr_arena_take(arena, nodes, sizeof *counts->open);
     counts->node_of_rank = orr_arena_take(arena, nodes, sizeof *counts->node_of_rank);
@@ -50,7 +132,7 @@ static void file_node(struct orr_gpu_counts *counts, uint32_t node, bool in)
         const uint64_t content =
             orr_scatter(counts->by_node ? (uint64_t)(rank + 1) << 32 | (uint64_t)room << 16 |
                                               (uint16_t)counts->nodes[node].idle
-                                        : (uint64_t)room);
+                                        : counts->filters->kinds[node] + (uint64_t)room);
         counts->content += in ? content : 0 - content;
     }
 }
@@ -105,15 +187,16 @@ void orr_gpu_counts_start(struct orr_gpu_counts *counts, bool by_node)
     }
 }
 
-/* The fullest open node with room, of those `among` (bits by rank) unless it is NULL. */
+/* The fullest open node with room, of those in both sets (bits by rank; NULL: all). */
 static uint32_t find_fullest(const struct orr_gpu_counts *counts, int32_t gpus,
-                             const uint64_t *among)
+                             const uint64_t *idle, const uint64_t *admitted)
 {
     const uint32_t words = counts->session->node_count / 64 + 1;
     for (int32_t room = gpus; room <= ORR_COUNTED_GPUS; room++) {
         const uint64_t *bits = counts->with_room[room];
         for (uint32_t w = 0; counts->with_room_count[room] > 0 && w < words; w++) {
-            const uint64_t found = among == NULL ? bits[w] : bits[w] & among[w];
+            const uint64_t found = bits[w] & (idle == NULL ? ~UINT64_C(0) : idle[w]) &
+                                   (admitted == NULL ? ~UINT64_C(0) : admitted[w]);
             if (found != 0) {
                 return counts->node_of_rank[64 * w + (uint32_t)__builtin_ctzll(found)];
             }
@@ -122,13 +205,14 @@ static uint32_t find_fullest(const struct orr_gpu_counts *counts, int32_t gpus,
     return ORR_NONE;
 }
 
-static uint32_t find_node(const struct orr_gpu_counts *counts, int32_t gpus)
+static uint32_t find_node(const struct orr_gpu_counts *counts, uint32_t task, int32_t gpus)
 {
+    const uint64_t *admitted = find_admitted(counts, task);
     uint32_t node = ORR_NONE;
     if (gpus <= counts->most_idle && counts->session->rules.node_availability) {
-        node = find_fullest(counts, gpus, counts->with_idle[gpus]);
+        node = find_fullest(counts, gpus, counts->with_idle[gpus], admitted);
     }
-    return node == ORR_NONE ? find_fullest(counts, gpus, NULL) : node;
+    return node == ORR_NONE ? find_fullest(counts, gpus, NULL, admitted) : node;
 }
 
 void orr_gpu_counts_take_back(struct orr_gpu_counts *counts, uint32_t move_count)
@@ -154,7 +238,7 @@ bool orr_gpu_counts_place(struct orr_gpu_counts *counts, const uint32_t *tasks, 
     const uint32_t before = counts->move_count;
     for (uint32_t i = 0; i < count; i++) {
         const int32_t gpus = orr_task_gpus(counts->session, tasks[i]);
-        const uint32_t node = find_node(counts, gpus);
+        const uint32_t node = find_node(counts, tasks[i], gpus);
         if (node == ORR_NONE) {
             orr_gpu_counts_take_back(counts, before);
             return false;

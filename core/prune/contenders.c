@@ -7,21 +7,19 @@
 
 /* --- what a flat world knows of a job --- */
 
-/* No filter, taint or extended resource says where. */
-static bool goes_anywhere(const struct orr_session *session, const struct orr_ask *ask)
-{
-    bool anywhere = !ask->legacy_mig && (!session->rules.predicates ||
-                                         (ask->affinity == ORR_NONE && ask->tolerance == ORR_NONE &&
-                                          session->worker_filters[true] == ORR_NONE));
-    for (uint32_t s = ORR_SLOT_EXTENDED; s < session->slot_count; s++) {
-        anywhere = anywhere && ask->request.v[s] == 0;
-    }
-    return anywhere;
-}
-
 bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask)
 {
-    return orr_ask_is_whole_gpus(ask) && goes_anywhere(session, ask);
+    bool alone = orr_ask_is_whole_gpus(ask) && !ask->legacy_mig;
+    for (uint32_t s = ORR_SLOT_EXTENDED; alone && s < session->slot_count; s++) {
+        alone = ask->request.v[s] == 0;
+    }
+    return alone;
+}
+
+bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask)
+{
+    return orr_flat__asks_whole_gpus(session, ask) &&
+           orr_gpu_filters_admit_all(&session->victim_index->filters, session, ask);
 }
 
 uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job)
@@ -48,7 +46,7 @@ static bool is_whole(const struct orr_session *session, uint32_t index)
             task->live.node == ORR_NONE || task->nominated != ORR_NONE ||
             ask->request.v[ORR_SLOT_GPU] > ORR_COUNTED_GPUS * ORR_MGPU ||
             ask->request.v[ORR_SLOT_GPU] != first->request.v[ORR_SLOT_GPU] ||
-            !orr_flat__asks_whole_gpus(session, ask)) {
+            !orr_flat__goes_anywhere(session, ask)) {
             return false;
         }
         pipelined += task->live.status == ORR_TASK_PIPELINED;

@@ -20,11 +20,11 @@
  * well. Who is popped next hangs on what queues hold, on those that wait and may count
  * (waiting_fingerprint.c) and on the order's fingerprint, unless the order is unclear (joborder.h);
  * where nobody was served yet, on the first two alone. Where GPUs are counted, nodes of equal room
- * are as good as each other; if some GPUs are idle, or a job has a constraint of topology, each
- * node counts (gpu_counts.c). With a constraint so does what all nodes have, by which domains are
- * put in order, and which domains all open nodes are in. On books each node counts that has room
- * (sketch_content.c), and with a constraint nothing is noted. Rules, names, ages, asks, filters and
- * the topology are the session's and do not change.
+ * that the same filters admit are as good as each other; if some GPUs are idle, or a job has a
+ * constraint of topology, each node counts (gpu_counts.c). With a constraint so does what all nodes
+ * have, by which domains are put in order, and which domains all open nodes are in. On books each
+ * node counts that has room (sketch_content.c), and with a constraint nothing is noted. Rules,
+ * names, ages, asks, filters and the topology are the session's and do not change.
  */
 #include "dry_run.h"
 #include "flat_int.h"

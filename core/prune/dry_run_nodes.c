@@ -46,7 +46,7 @@ static bool may_be_sketched(const struct orr_victim_search *search)
 static bool asks_gpus_alone(const struct orr_session *session, uint32_t task)
 {
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[task]);
-    bool alone = orr_flat__asks_whole_gpus(session, ask);
+    bool alone = orr_flat__goes_anywhere(session, ask);
     for (uint32_t s = 0; s < session->slot_count; s++) {
         alone = alone && (s == ORR_SLOT_GPU || s == ORR_SLOT_PODS || ask->request.v[s] == 0);
     }
@@ -88,7 +88,7 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
     run->constrained = orr_prune__is_constrained(session, &session->jobs[search->job]);
     run->limited = orr_apart__is_limited(session, search->job);
     if (allowed && may_be_counted(search, run)) {
-        run->counts = orr_gpu_counts_make(memory, session);
+        run->counts = orr_gpu_counts_make(memory, session, &orr_victim_index_now(session)->filters);
     }
     if (orr_dry_run__knows(run)) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);

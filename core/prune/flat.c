@@ -166,12 +166,14 @@ static bool list_rows(struct orr_victim_search *search)
 void orr_victim__open_flat(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
-    if (search->action == ORR_ACTION_CONSOLIDATION || !orr_flat__rules_allow(session) ||
-        !orr_flat__is_preemptor(search)) {
-        return;
-    }
     struct orr_victim_index *all = orr_victim_index_now(session);
-    if (all->odd_nodes > 0) {
+    bool anywhere = search->action != ORR_ACTION_CONSOLIDATION && orr_flat__rules_allow(session) &&
+                    orr_flat__is_preemptor(search);
+    for (uint32_t i = 0; anywhere && i < search->tasks.count; i++) {
+        const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
+        anywhere = orr_flat__goes_anywhere(session, orr_task_ask(session, task));
+    }
+    if (!anywhere || all->odd_nodes > 0) {
         return;
     }
     struct orr_flat *f = orr_arena_alloc(&search->memory, 1, sizeof *f);

@@ -5,6 +5,7 @@
 
 #include <orrery/core/attempt.h>
 #include <orrery/core/backlog.h>
+#include <orrery/core/gpu_counts.h>
 #include <orrery/core/queueorder.h>
 
 #include "answers.h"
@@ -139,6 +140,7 @@ struct orr_victim_index {
     uint64_t standing;            /* fingerprint of how all queues stand, */
     uint64_t stood_at_generation; /* at this of the session's queue_generation; 0: never asked */
     struct orr_sketch sketch;     /* dry_run_nodes.c */
+    struct orr_gpu_filters filters;
     /* nodes */
     uint64_t nodes_seen; /* session's clock when they were looked at */
     uint32_t ask_count;  /* asks in `densest` */
@@ -176,8 +178,10 @@ bool orr_victim_index_timed(const struct orr_session *session);
 const struct orr_contender_row *orr_victim_index_oldest(struct orr_session *session, uint32_t job);
 void orr_victim_index_check_oldest(struct orr_session *session);
 
-/* It asks whole GPUs, and no filter, taint or extended resource says where. */
+/* It asks whole GPUs and no extended resource. */
 bool orr_flat__asks_whole_gpus(const struct orr_session *session, const struct orr_ask *ask);
+/* Nor does a filter keep it from a node with GPUs. */
+bool orr_flat__goes_anywhere(const struct orr_session *session, const struct orr_ask *ask);
 /* The only pod set of a job without constraints, or ORR_NONE. */
 uint32_t orr_flat__only_pod_set(const struct orr_session *session, const struct orr_sjob *job);
 struct orr_contender orr_flat__contender(const struct orr_session *session, uint32_t job,

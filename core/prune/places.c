@@ -17,7 +17,9 @@
  *
  *     sum over its nodes of (free + what victims held) / z  >=  that of the preemptor's tasks
  *
- * Where the job has active pods, which are no victims of it, that is the domain of these.
+ * Where the job has active pods, which are no victims of it, that is the domain of these. Nodes
+ * that filters (selector, affinity, taints) keep the preemptor from do not count; without a level,
+ * those that are left are one domain.
  *
  * Both hold in every world, as queues, who is served before, topology and whatever else is asked
  * can only make places fewer. A task that shares a device takes no whole GPU. The device is a whole
@@ -76,17 +78,20 @@ static int64_t places_on(const struct orr_places *places, const struct orr_sessi
 }
 
 /* ORR_NONE: the node does not count. */
-static uint32_t domain_at(const struct orr_places *places, uint32_t node)
+static uint32_t domain_at(const struct orr_places *places, const struct orr_session *session,
+                          uint32_t node)
 {
     const uint32_t domain = places->level == NULL ? 0 : places->level->domain_of_node[node];
-    return places->pinned == ORR_NONE || domain == places->pinned ? domain : ORR_NONE;
+    const bool counts = (places->pinned == ORR_NONE || domain == places->pinned) &&
+                        (places->ask == NULL || orr_node_admits_ask(session, places->ask, node));
+    return counts ? domain : ORR_NONE;
 }
 
 /* Node by node, until a domain has so many. */
 static bool have_free(struct orr_places *places, const struct orr_session *session, int64_t enough)
 {
     while (places->most < enough && places->counted < session->node_count) {
-        const uint32_t n = places->counted++, domain = domain_at(places, n);
+        const uint32_t n = places->counted++, domain = domain_at(places, session, n);
         if (domain != ORR_NONE) {
             places->free[domain] += places_on(places, session, n);
             places->most =
@@ -102,7 +107,7 @@ static bool have_free(struct orr_places *places, const struct orr_session *sessi
 static int64_t leave(const struct orr_places *places, const struct orr_session *session,
                      const struct orr_stask *task)
 {
-    const uint32_t node = task->live.node, domain = domain_at(places, node);
+    const uint32_t node = task->live.node, domain = domain_at(places, session, node);
     if (domain == ORR_NONE) {
         return 0;
     }
@@ -122,7 +127,7 @@ static bool lack(const struct orr_victim_search *search, const struct orr_places
         const struct orr_stask *task = &session->tasks[victims->items[i].task];
         const int64_t there = task->live.node == ORR_NONE ? 0 : leave(places, session, task);
         most = there > most ? there : most;
-        needed += places->level == NULL ? asked(orr_task_ask(session, task)) / places->each : 0;
+        needed += !places->by_domain ? asked(orr_task_ask(session, task)) / places->each : 0;
     }
     for (uint32_t i = 0; i < victims->count; i++) {
         const uint32_t node = session->tasks[victims->items[i].task].live.node;
@@ -174,6 +179,18 @@ static bool is_known(const struct orr_victim_search *search, const struct orr_as
            orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
 }
 
+/* Filters keep all of the tasks from some nodes with GPUs, the same for each. */
+static bool is_kept_away(const struct orr_victim_search *search, const struct orr_ask *first)
+{
+    struct orr_session *session = search->session;
+    bool kept = !orr_gpu_filters_admit_all(&orr_victim_index_now(session)->filters, session, first);
+    for (uint32_t i = 0; kept && i < search->tasks.count; i++) {
+        const struct orr_ask *ask = orr_task_ask(session, &session->tasks[search->tasks.tasks[i]]);
+        kept = ask->affinity == first->affinity && ask->tolerance == first->tolerance;
+    }
+    return kept;
+}
+
 static struct orr_places *places_of(struct orr_victim_search *search, bool by_domain)
 {
     const struct orr_session *session = search->session;
@@ -193,7 +210,9 @@ static struct orr_places *places_of(struct orr_victim_search *search, bool by_do
     places->domain_count = level == NULL ? 1 : level->domain_count;
     places->free = orr_arena_alloc(&search->memory, places->domain_count, sizeof *places->free);
     places->gained = orr_arena_take(&search->memory, places->domain_count, sizeof *places->gained);
-    if (by_domain == (level != NULL) && is_known(search, first)) {
+    places->by_domain = by_domain;
+    places->ask = by_domain && is_kept_away(search, first) ? first : NULL;
+    if (by_domain == (level != NULL || places->ask != NULL) && is_known(search, first)) {
         places->each = asked(first);
     }
     return places;

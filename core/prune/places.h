@@ -7,7 +7,9 @@
 
 struct orr_places { /* of a search, in which nodes are the same at every question */
     int64_t each;   /* z, milli-GPU; 0: nothing is known of such a world or job */
-    const struct orr_topology_level *level; /* NULL: all nodes are one domain, victims come back */
+    bool by_domain; /* victims need not come back */
+    const struct orr_topology_level *level; /* NULL: all nodes are one domain */
+    const struct orr_ask *ask;              /* NULL, or: only the nodes that admit it count */
     uint32_t domain_count;
     uint32_t pinned;  /* the only domain that counts; ORR_NONE: any */
     int64_t *free;    /* by domain: while nobody is away, on the first nodes, */

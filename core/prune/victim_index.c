@@ -23,6 +23,7 @@ void orr_victim_forget(struct orr_session *session)
     orr_free(all->dry_runs.slots);
     orr_order_release(&all->order);
     orr_sketch_release(&all->sketch);
+    orr_gpu_filters_release(&all->filters);
     orr_arena_release(&all->kept);
     orr_free(all);
     session->victim_index = NULL;
@@ -201,6 +202,7 @@ struct orr_victim_index *orr_victim_index_now(struct orr_session *session)
     all = session->victim_index;
     orr_victim_index_check_oldest(session);
     orr_session_update_fingerprints(session);
+    orr_gpu_filters_update(&all->filters, session);
     look_at_nodes(all, session);
     return all;
 }

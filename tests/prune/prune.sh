@@ -159,6 +159,7 @@ case_parts_that_cost_more() { # than they ask: times 100 they are a little more 
 }
 case_kinds() { same kinds && refutes; }
 case_topology() { same topology && refutes; }
+case_models() { same models && refutes; }
 case_drawn() { # what meets in none of the eleven worlds; seed 134: the end of an elastic job's minimum runtime
     sh "$here/drawn.sh" "$orrery" 120 40
 }
@@ -175,7 +176,7 @@ case_gang() { # which finds its places, where pruner gang is asked: not in flat 
 }
 case_few_nodes() { # what a large cluster rarely comes to: a pod that fits nowhere between others that do
     rows=600 nodes=4
-    for world in plain departments deep limits cpu cpu-short elastic fractions kinds topology everything; do
+    for world in plain departments deep limits cpu cpu-short elastic fractions kinds topology everything models; do
         same "$world"
     done
 }

@@ -212,7 +212,9 @@ static void sketch_on_counts(struct world *world, struct orr_sketch *sketch, str
 {
     struct orr_arena arena;
     orr_arena_init(&arena);
-    struct orr_gpu_counts *counts = orr_gpu_counts_make(&arena, &world->session);
+    struct orr_gpu_filters filters = {0};
+    orr_gpu_filters_update(&filters, &world->session);
+    struct orr_gpu_counts *counts = orr_gpu_counts_make(&arena, &world->session, &filters);
     for (uint32_t i = 0; i < world->open_count; i++) {
         if (room_in_books(&world->session, world->nodes[i]) > 0) {
             orr_gpu_counts_open(counts, world->nodes[i]);
@@ -229,6 +231,7 @@ static void sketch_on_counts(struct world *world, struct orr_sketch *sketch, str
     try_jobs(world, sketch, results);
     orr_sketch_end(sketch);
     orr_gpu_counts_close(counts);
+    orr_gpu_filters_release(&filters);
     orr_arena_release(&arena);
 }
 

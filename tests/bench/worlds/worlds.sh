@@ -6,7 +6,8 @@
 #
 # Every world replays the same rows of the shipped Philly trace on a cluster that is too small for
 # them, and differs from `plain` in what its name says. Other seeds and windows make other worlds of
-# the same kind. Without names all eleven are written, as OUT/WORLD.yaml and OUT/WORLD.csv.
+# the same kind. Without names all eleven are written, as OUT/WORLD.yaml and OUT/WORLD.csv; by name
+# also `models`: nodes with three models of GPUs, of which most jobs ask one.
 set -eu
 
 root=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -43,7 +44,8 @@ for world in ${*:-$all}; do
         file = out "/" world ".csv"
         print "job,submit_s,run_s,pods,gpus_per_pod,queue,kind" (cpu ? ",cpu_milli,mem_mib" : "") \
             (has("fractions") ? ",gpu_fraction" : "") (has("kinds") ? ",priority" : "") \
-            (has("elastic") ? ",min_pods" : "") (has("topology") ? ",topology_required,topology_preferred" : "") > file
+            (has("elastic") ? ",min_pods" : "") (has("topology") ? ",topology_required,topology_preferred" : "") \
+            (world == "models" ? ",gpu_model" : "") > file
     }
     NR == first + 2 { start = $2 }
     NR < first + 2 || NR >= first + 2 + rows { next }
@@ -51,7 +53,7 @@ for world in ${*:-$all}; do
         pods = $4 > 8 ? int(($4 + 7) / 8) : 1
         gpus = $4 > 8 ? 8 : $4
         queue = world == "deep" ? $5 "-" draw(4) : $5
-        kind = "training"; priority = min = required = preferred = part = ""
+        kind = "training"; model = priority = min = required = preferred = part = ""
         if (has("kinds")) {
             r = draw(100)
             if (r >= 95) priority = "inference"
@@ -65,18 +67,23 @@ for world in ${*:-$all}; do
         if (has("fractions") && pods == 1 && gpus == 1 && draw(100) < (world == "fractions" ? 50 : 30)) {
             part = draw(2) == 0 ? 0.25 : 0.5; gpus = ""
         }
+        if (world == "models" && pods == 1) { r = draw(10); model = r < 3 ? "P100" : r < 5 ? "V100" : r < 7 ? "T4" : "" }
         print $1 "," $2 - start "," $3 "," pods "," gpus "," queue "," kind (cpu ? "," milli * asks "," mib * asks : "") \
             (has("fractions") ? "," part : "") (has("kinds") ? "," priority : "") (has("elastic") ? "," min : "") \
-            (has("topology") ? "," required "," preferred : "") > file
+            (has("topology") ? "," required "," preferred : "") \
+            (world == "models" ? "," model : "") > file
     }
     END {
         split("6214e9 b436b2 ee9e8c 7f04ca 6c71a0 0e4a51 11cb48 e13805 2869ce ed69ec 103959 23dbec 51b7ef 795a4c 925e2b", names, " ")
         split("109 109 109 54 54 54 27 27 27 13 13 0 0 0 0", shares, " ")
         file = out "/" world ".yaml"
         print "apiVersion: orrery/v1alpha1\nkind: Scenario\ncluster:\n  pools:" > file
-        printf "    p100: {nodes: %d, gpus: 8, gpu_model: P100%s%s}\nqueues:\n", nodes, \
+        fewer = world == "models" ? int(nodes / 4) : 0
+        printf "    p100: {nodes: %d, gpus: 8, gpu_model: P100%s%s}\n", nodes - 2 * fewer, \
             world == "cpu-short" ? ", cpu: 48, memory: 256Gi" : cpu ? ", cpu: 64, memory: 512Gi" : "", \
             has("topology") ? ", rack_size: 8" : "" > file
+        if (fewer) printf "    v100: {nodes: %d, gpus: 8, gpu_model: V100}\n    t4: {nodes: %d, gpus: 8, gpu_model: T4}\n", fewer, fewer > file
+        print "queues:" > file
         for (i = 1; i <= 15; i++) {
             quota[i] = int(shares[i] * nodes * 8 / 600)
             if (parents) total[(i - 1) % parents] += quota[i]

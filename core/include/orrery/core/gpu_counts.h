@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gpu_counts.h - placing pods of whole GPUs on counts of GPUs alone. It serves where packing counts
- * and GPUs decide on every node: whatever is free of them for a pod, there is enough of all else.
+ * and GPUs decide on every node that the pod's filters admit: whatever is free of them for a pod,
+ * there is enough of all else.
  */
 #ifndef ORR_CORE_GPU_COUNTS_H
 #define ORR_CORE_GPU_COUNTS_H
@@ -17,8 +18,26 @@ struct orr_gpu_node { /* GPUs; `idle` is below zero where a pipelined task was e
     bool is_open;
 };
 
+/* Which nodes the session's filters admit (task.h: affinity, tolerance), kept as long as its nodes
+ * are the same; more filters may come. */
+struct orr_gpu_filters {
+    struct orr_gpu_filter {
+        uint64_t *admitted; /* bits by rank */
+        bool all;           /* every node with GPUs */
+    } * filters;            /* by filter */
+    uint32_t count, capacity;
+    uint64_t *kinds; /* by node: nodes that the same filters admit are of one kind */
+};
+
+void orr_gpu_filters_update(struct orr_gpu_filters *filters, const struct orr_session *session);
+void orr_gpu_filters_release(struct orr_gpu_filters *filters);
+/* No filter keeps a task with the ask from a node with GPUs. */
+bool orr_gpu_filters_admit_all(const struct orr_gpu_filters *filters,
+                               const struct orr_session *session, const struct orr_ask *ask);
+
 struct orr_gpu_counts {
     const struct orr_session *session;
+    const struct orr_gpu_filters *filters;
     struct orr_gpu_node *nodes;
     uint32_t *open, open_count;
     int32_t most_idle; /* GPUs of an open node, in the session */
@@ -32,16 +51,18 @@ struct orr_gpu_counts {
         int32_t room, idle; /* before */
     } * moves;              /* of all that were placed, to take them back */
     uint32_t move_count;
-    uint64_t *among; /* a heap of keys of nodes, while tasks are placed among some */
-    /* Fingerprint of how many open nodes have how much room; `by_node` of the room and the idle
-     * GPUs of each node. */
+    uint64_t *among;    /* a heap of keys of nodes, while tasks are placed among some */
+    uint64_t *admitted; /* scratch: the nodes that several filters admit */
+    /* Fingerprint of how many open nodes of each kind have how much room; `by_node` of the room and
+     * the idle GPUs of each node. */
     uint64_t content;
     bool by_node;
 };
 
 /* In the arena. No node is open. */
 struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
-                                           const struct orr_session *session);
+                                           const struct orr_session *session,
+                                           const struct orr_gpu_filters *filters);
 /* Opens a node, with what it has in the session, if it is not open yet. */
 void orr_gpu_counts_open(struct orr_gpu_counts *counts, uint32_t node);
 /* Evicts the task, whose node is opened. */
