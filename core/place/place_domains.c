@@ -8,7 +8,6 @@
 #include "place_int.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MAX_ENTRIES 4000000u /* of nodes, in all that is kept */
 #define MIN_KEPT    8u

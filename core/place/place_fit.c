@@ -144,12 +144,6 @@ bool orr_node_admits_ask(const struct orr_session *session, const struct orr_ask
            (workers == ORR_NONE || session->filters[workers][node_index]);
 }
 
-bool orr_place__fits_ask(const struct orr_session *session, const struct orr_ask *ask,
-                         uint32_t node)
-{
-    return orr_place__points(session, ask, node) != ORR_NO_FIT;
-}
-
 bool orr_place__over_capacity_on(const struct orr_session *session, const struct orr_stask *task,
                                  uint32_t node)
 {
@@ -160,7 +154,7 @@ bool orr_place__over_capacity_on(const struct orr_session *session, const struct
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task, uint32_t node)
 {
     const struct orr_session_hooks *hooks = session->hooks;
-    return orr_place__fits_ask(session, orr_task_ask(session, task), node) &&
+    return orr_place__points(session, orr_task_ask(session, task), node) != ORR_NO_FIT &&
            !orr_place__over_capacity_on(session, task, node) &&
            (hooks == NULL || hooks->node_filter == NULL ||
             hooks->node_filter(hooks->self, (uint32_t)(task - session->tasks), node));

@@ -17,8 +17,6 @@
  * proper spread. Elsewhere the tournament is held anew when the spread changes. */
 #include "place_int.h"
 
-#include <string.h>
-
 /* As many entries of nodes are kept for all asks together, at least those of MIN_ASKS asks. */
 #define MAX_ENTRIES 4000000u
 #define MIN_ASKS    12u

@@ -79,10 +79,10 @@ struct orr_fitting { /* of an ask on a node: as far as amounts go, */
 };
 struct orr_fitting orr_place__fitting(const struct orr_session *session, const struct orr_ask *ask,
                                       const struct orr_snode *node);
-/* Chooses them: the fullest or emptiest first by the session's device_order. False: too few. */
+/* Chooses them: the fullest or emptiest first by the session's device_order. False: too few.
+ * `pipeline` stays where it is set: the task waits whatever the devices hold. */
 bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
-                               const struct orr_snode *node, bool pipeline_only,
-                               struct orr_device_choice *choice);
+                               const struct orr_snode *node, struct orr_device_choice *choice);
 /* Does the task hold just these devices, or share none? */
 bool orr_place__same_devices(const struct orr_session *session, const struct orr_stask *task,
                              const struct orr_device_choice *choice);
@@ -110,12 +110,9 @@ bool orr_place__over_capacity_anywhere(const struct orr_session *session,
  * are smaller. */
 bool orr_place__over_capacity_on(const struct orr_session *session, const struct orr_stask *task,
                                  uint32_t node);
-/* Is there room on what is idle or releasing, and does every predicate but the two above hold? */
-bool orr_place__fits_ask(const struct orr_session *session, const struct orr_ask *ask,
-                         uint32_t node);
 /* Do the asks differ in nothing that decides how many of them fit where, zones left aside? */
 bool orr_place__asks_same(const struct orr_session *session, uint32_t ask, uint32_t other);
-/* orr_place__fits_ask, and the limits and quotas of the task's queue on this node. */
+/* orr_place__points, the limits and quotas of the task's queue on this node, and hooks. */
 bool orr_place__fits(const struct orr_session *session, const struct orr_stask *task,
                      uint32_t node);
 
@@ -145,9 +142,10 @@ bool orr_place__spread_holds(const struct orr_session *session, const struct orr
                              const struct orr_snode *node, int64_t before,
                              struct orr_place_spread *spread);
 #define ORR_NO_FIT (-1)
-/* ORR_NO_FIT where orr_place__fits_ask says no. Else a part of a score: of the plugins
- * gpusharingorder, nodeavailability and resourcetype, whose scores depend on ask and node alone and
- * are whole numbers 10 apart or more. */
+/* ORR_NO_FIT: there is no room on what is idle or releasing, or a predicate that hangs on the ask
+ * and the node does not hold. Else a part of a score: of the plugins gpusharingorder,
+ * nodeavailability and resourcetype, whose scores depend on ask and node alone and are whole
+ * numbers 10 apart or more. */
 int32_t orr_place__points(const struct orr_session *session, const struct orr_ask *ask,
                           uint32_t node);
 /* An upper bound of these points that costs next to nothing. */

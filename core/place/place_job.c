@@ -39,15 +39,12 @@ static bool place_on(struct orr_allocation *attempt, uint32_t index, uint32_t no
 {
     struct orr_session *session = attempt->session;
     const struct orr_ask *ask = orr_task_ask(session, &session->tasks[index]);
-    struct orr_device_choice choice = {.pipeline = attempt->pipeline_only};
-    if (orr_ask_is_shared(ask)) {
-        if (!orr_place__choose_devices(session, ask, &session->nodes[node], attempt->pipeline_only,
-                                       &choice)) {
-            return false;
-        }
-    } else {
-        choice.pipeline =
-            choice.pipeline || !orr_place__fitting(session, ask, &session->nodes[node]).at_once;
+    struct orr_device_choice choice = {
+        .pipeline = attempt->pipeline_only ||
+                    !orr_place__fitting(session, ask, &session->nodes[node]).at_once};
+    if (orr_ask_is_shared(ask) &&
+        !orr_place__choose_devices(session, ask, &session->nodes[node], &choice)) {
+        return false;
     }
     struct orr_zone_take take;
     const struct orr_zone_take *zones =

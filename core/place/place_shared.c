@@ -122,11 +122,9 @@ static bool choose_next(struct choosing *choosing)
 }
 
 bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask *ask,
-                               const struct orr_snode *node, bool pipeline_only,
-                               struct orr_device_choice *choice)
+                               const struct orr_snode *node, struct orr_device_choice *choice)
 {
     struct choosing choosing = start_choosing(session, ask, node);
-    const bool on_idle = !pipeline_only && orr_place__fitting(session, ask, node).at_once;
     int64_t fresh = 0;
     uint32_t count = 0;
     for (; count < ask->devices && choose_next(&choosing); count++) {
@@ -136,7 +134,7 @@ bool orr_place__choose_devices(struct orr_session *session, const struct orr_ask
         /* KAI asks only whether the task fits on what is idle somehow; spread over devices it may
          * then open one that is still being released. */
         choice->pipeline =
-            choice->pipeline || !on_idle ||
+            choice->pipeline ||
             (gpu != NULL
                  ? node->gpu_memory_mib - gpu->allocated < choosing.need || !gpu->was_allocated
                  : session->v017 == NULL && fresh > node->idle.v[ORR_SLOT_GPU] / ORR_MGPU);

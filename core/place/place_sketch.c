@@ -371,7 +371,7 @@ static bool place(struct orr_sketch *sketch, uint32_t index, bool evicted,
     struct orr_device_choice choice = {.pipeline = true};
     if (node == ORR_NONE ||
         (orr_ask_is_shared(ask) &&
-         !orr_place__choose_devices(session, ask, &session->nodes[node], true, &choice))) {
+         !orr_place__choose_devices(session, ask, &session->nodes[node], &choice))) {
         return false;
     }
     if (evicted && task->live.node == node && orr_place__same_devices(session, task, &choice)) {

@@ -3,8 +3,6 @@
  * at all open ones. A node that has as many idle is better than one that has not, then one with
  * fewer free, then the first by rank (place_sketch.c). Kept from sketch to sketch, of open nodes
  * and others: a node is entered again as it changes, by the session or in a sketch. */
-#include <string.h>
-
 #include "place_int.h"
 #include "session_int.h"
 

@@ -136,7 +136,7 @@ static uint32_t literally_best(const struct orr_session *session, uint32_t task_
     (void)orr_place__survey(session, orr_task_ask(session, task),
                             (struct orr_node_list){all, session->node_count}, enough, &spread);
     for (uint32_t n = 0; n < session->node_count; n++) {
-        if (!orr_place__fits_ask(session, orr_task_ask(session, task), n)) {
+        if (orr_place__points(session, orr_task_ask(session, task), n) == ORR_NO_FIT) {
             continue;
         }
         const double score = orr_place__score(session, task, n, &spread);
