@@ -378,10 +378,11 @@ END
 case_hooks_of_nothing() { # decide what kai decides, whose ways are other ones
     cp "$modules/hooks.so" .
     for hooks in '' --param=hooks=hooks.so; do
-        "$orrery" run "$source/scenarios/mixed/mixed.yaml" --policy kai --set horizon=2d ${hooks:+"$hooks"} --json --force -o run.db |
-            grep -o '"digest":[^,]*'
+        "$orrery" run "$source/scenarios/mixed/mixed.yaml" --policy kai --set horizon=2d ${hooks:+"$hooks"} --json --force -o run.db >json
+        grep -o '"digest":[^,]*' json
     done >out
     [ "$(sort out | uniq -c | awk '{ print $1 }')" = 2 ] || fail "digests: $(cat out)"
+    ! grep '"asked": [1-9]' json || fail 'a pruner was asked, and knows nothing of hooks'
 }
 case_hooks_wrong() {
     refuses_hooks 66 'hooks ./nobody.so: there is no file' --param hooks=./nobody.so
