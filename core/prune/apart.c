@@ -2,8 +2,6 @@
 /* The victims of a scenario: what each lost and is given when it is served. */
 #include "dry_run.h"
 
-#include <string.h>
-
 #include "flat_int.h"
 
 /* --- what victims are given when they are served --- */

@@ -139,7 +139,7 @@ static enum orr_outcome serve(struct serving *serving)
         } else {
             struct orr_apart_victim *victim = s->of_job[view.job];
             serve_victim(search, victim);
-            if (all_must && (!victim->back || victim->loss->due < victim->lost)) {
+            if (all_must && !victim->back) {
                 return ORR_OUTCOME_NOT_PLACED;
             }
         }

@@ -26,8 +26,7 @@ static bool is_sketched(const struct orr_session *session, uint32_t task)
 static bool may_be_sketched(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
-    bool may = session->v017 == NULL && session->numa == NULL &&
-               (session->hooks == NULL || session->hooks->node_score == NULL) &&
+    bool may = session->numa == NULL &&
                orr_prune__only_pod_set(session, &session->jobs[search->job]) != ORR_NONE;
     for (uint32_t i = 0; may && i < search->tasks.count; i++) {
         const uint32_t t = search->tasks.tasks[i];

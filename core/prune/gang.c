@@ -26,7 +26,7 @@ bool orr_victim__is_one_gang(const struct orr_victim_search *search)
 {
     const struct orr_session *session = search->session;
     return search->refuter.flat == NULL && session->jobs[search->job].set_count <= 2 &&
-           orr_victim__pending_gpus(session, search->tasks.tasks[0]) > 0 && session->v017 == NULL;
+           orr_victim__pending_gpus(session, search->tasks.tasks[0]) > 0;
 }
 
 /* All that the candidates hold, for the first k tasks. The next probe begins anew. */
@@ -148,7 +148,7 @@ enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t 
 {
     struct orr_victim_index *all = orr_victim_index_now(session);
     uint64_t world = (uint64_t)(first - session->asks);
-    if (session->v017 != NULL || (session->rules.predicates && first->affinity != ORR_NONE)) {
+    if (session->rules.predicates && first->affinity != ORR_NONE) {
         return ORR_OUTCOME_SOLVED;
     }
     (void)orr_victim_index_oldest(session, job);

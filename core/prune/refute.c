@@ -56,8 +56,9 @@ static void list_candidates(struct orr_victim_search *search)
     }
 }
 
-/* A budget counts scenarios that cannot succeed too, so that none may be left out. Where v0.17 left
- * changes uncommitted, or without a backlog, nothing is known. */
+/* A budget counts scenarios that cannot succeed too, so that none may be left out. What hooks say
+ * and v0.17's defects leave behind is in no answer and in no fingerprint: sessions with either are
+ * `literal`. Where changes were left uncommitted, or without a backlog, nothing is known. */
 static bool tries_all(const struct orr_session *session)
 {
     const struct orr_session_rules *rules = &session->rules;
@@ -191,10 +192,11 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
 static bool may_be_rejected_at_once(const struct orr_victim_search *search)
 {
     return search->action == ORR_ACTION_RECLAIM && search->session->rules.proportion &&
-           search->session->v017 == NULL && search->outcome >= ORR_OUTCOME_REJECTED;
+           search->outcome >= ORR_OUTCOME_REJECTED;
 }
 
-/* How the scenario would end; SOLVED: it may succeed. */
+/* How the scenario would end; SOLVED: it may succeed. Consolidation must place all that victims
+ * lost, so that none may have lost more than it is due. */
 static enum orr_outcome serve_apart(struct orr_victim_search *search)
 {
     enum orr_outcome outcome = ORR_OUTCOME_SOLVED;

@@ -12,7 +12,6 @@
 #include <orrery/core/victim.h>
 
 struct orr_victim_search;
-struct orr_victims;
 
 enum orr_refute_level { /* what was refuted and is tried all the same while pruners are verified */
                         ORR_REFUTE_SEARCH,

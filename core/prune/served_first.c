@@ -9,8 +9,6 @@
  */
 #include "flat_int.h"
 
-#include <string.h>
-
 /* --- who goes first --- */
 
 void orr_flat__sum_up(struct orr_contender_row *row)

@@ -6,8 +6,6 @@
  */
 #include "flat_int.h"
 
-#include <string.h>
-
 void orr_victim_forget(struct orr_session *session)
 {
     struct orr_victim_index *all = session->victim_index;
