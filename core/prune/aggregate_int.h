@@ -53,7 +53,7 @@ struct orr_aggregate {
     uint32_t run_count;
     struct stretch *stretches; /* of a scenario, by leaf, in line */
     struct service *services;  /* by leaf */
-    struct service *own;       /* the preemptor, without a run: as if it asked one GPU */
+    struct service *own;       /* the preemptor's, as if it asked one GPU; its run does not count */
     struct service **active;   /* leaves with contenders */
     uint32_t active_count;
     uint64_t *positions;              /* of a scenario: where serving was */

@@ -56,7 +56,7 @@ struct orr_leaf { /* a queue with contenders */
 
 struct orr_window {   /* aggregate_windows.c: victims on some of the bearing nodes, gangs apart */
     uint64_t filling; /* of the windows when it was filled */
-    uint32_t *counts; /* by run, the preemptor included */
+    uint32_t *counts; /* by run; the preemptor's is 0 */
     uint32_t late;    /* those that may be served after the preemptor */
     uint32_t odd;     /* tasks of odd contenders */
     struct orr_room_histogram rooms, tasks;

@@ -40,8 +40,8 @@ enum orr_outcome orr_victim__refute_tasks(struct orr_victim_search *search, uint
 enum orr_outcome orr_victim__refute_moves(struct orr_session *session, uint32_t job,
                                           const struct orr_ask *first);
 
-/* places.c: while these victims are away there are too few places for the
- * probe's tasks in any domain that these must stay within or, in consolidation, on all nodes. */
+/* places.c: while these victims are away there are too few places for the probe's tasks in any
+ * domain that these must stay within or, in consolidation, on all nodes. */
 bool orr_victim__lacks_places(struct orr_victim_search *search, bool in_a_domain,
                               const struct orr_victims *victims);
 /* The preemptor has active pods, all in one domain of the level it must stay in. */

@@ -116,7 +116,8 @@ struct orr_victim_search {
     uint32_t steps;               /* of the state */
 };
 
-/* The scenario's victim that is evicted as the nth. KAI's recorded victims are the first ones. */
+/* The scenario's victim that is evicted as the nth: recorded ones last, but in v0.17 first, as in
+ * KAI. */
 static inline const struct orr_victim *orr_victim__nth(const struct orr_victim_search *search,
                                                        uint32_t nth)
 {
