@@ -232,7 +232,10 @@ void orr_refute__victim_added(struct orr_victim_search *search)
 {
     const struct orr_capacities *c = &search->capacities;
     const uint32_t node = search->potential.items[search->potential.count - 1].node;
-    if (search->generator == ORR_MULTI_NODE_GANG && node != ORR_NONE) {
+    if (node == ORR_NONE) { /* outside the snapshot: in no window */
+        return;
+    }
+    if (search->generator == ORR_MULTI_NODE_GANG) {
         const uint32_t is = orr_capacities_nth(c, node), least = c->was < is ? c->was : is;
         search->refuter.same = least < search->refuter.same ? least : search->refuter.same;
     }
