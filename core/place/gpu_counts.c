@@ -130,9 +130,9 @@ static void file_node(struct orr_gpu_counts *counts, uint32_t node, bool in)
             counts->with_idle[g][rank / 64] ^= bit_of(rank);
         }
         const uint64_t content =
-            orr_scatter(counts->by_node ? (uint64_t)(rank + 1) << 32 | (uint64_t)room << 16 |
-                                              (uint16_t)counts->nodes[node].idle
-                                        : counts->filters->kinds[node] + (uint64_t)room);
+            counts->by_node ? orr_scatter((uint64_t)(rank + 1) << 32 | (uint64_t)room << 16 |
+                                          (uint16_t)counts->nodes[node].idle)
+                            : orr_gpu_counts_content(counts, node, room);
         counts->content += in ? content : 0 - content;
     }
 }

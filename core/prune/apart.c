@@ -107,7 +107,8 @@ static uint64_t find_like(const struct orr_session *session, const struct orr_ap
 {
     const struct orr_sjob *job = &session->jobs[victim->job];
     uint64_t like = job->queue;
-    if (victim->constrained || victim->whole.due < job->active || job->pending > 0) {
+    if (victim->constrained || !victim->counted || victim->whole.due < job->active ||
+        job->pending > 0) {
         return 0;
     }
     for (uint32_t i = 0; i < victim->whole.due; i++) {
@@ -132,6 +133,7 @@ static struct orr_apart_victim *make_victim(struct orr_victim_search *search, ui
     victim->limited = orr_apart__is_limited(session, index);
     victim->counted = orr_dry_run__may_count(session, index, victim->constrained);
     orr_victim__fingerprint_job(&victim->job_fingerprint, session, index);
+    victim->loss = &victim->whole;
     if (is_known(session, index)) {
         list_due(search, victim, &victim->whole, NULL);
         victim->like = find_like(session, victim);
@@ -180,7 +182,6 @@ static bool take_task(struct orr_victim_search *search, const struct orr_victim 
 static void finish_victim(struct orr_victim_search *search, struct orr_apart_victim *victim)
 {
     struct orr_apart *s = search->refuter.apart;
-    victim->loss = &victim->whole;
     if (victim->lost < victim->active) {
         list_due(search, victim, &victim->part, s->is_lost);
         victim->loss = &victim->part;
@@ -200,7 +201,9 @@ void orr_apart__forget(struct orr_victim_search *search)
         s->is_lost[s->taken[--s->taken_count]] = false;
     }
     while (s->victim_count > 0) {
-        s->is_victim[s->victims[--s->victim_count]->job] = false;
+        struct orr_apart_victim *victim = s->victims[--s->victim_count];
+        s->is_victim[victim->job] = false;
+        victim->loss = &victim->whole;
     }
 }
 
@@ -225,7 +228,7 @@ static struct orr_apart *open_apart(struct orr_victim_search *search)
     s->line = orr_arena_take(memory, most, sizeof *s->line);
     s->in_line = orr_arena_alloc(memory, most / 64 + 1, sizeof *s->in_line);
     s->in_place = orr_arena_take(memory, most, sizeof(struct orr_apart_victim *));
-    s->places = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *s->places);
+    s->all_places = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *s->places);
     s->served = orr_arena_take(memory, search->candidate_count + (size_t)1, sizeof *s->served);
     s->place = orr_arena_take(memory, session->job_count, sizeof *s->place);
     s->waits_before = orr_arena_take(memory, most, sizeof *s->waits_before);
@@ -315,21 +318,19 @@ static uint64_t find_key(const struct orr_apart *s, const struct orr_apart_victi
                  : victim->loss->fingerprint;
 }
 
-void orr_apart__line_up(struct orr_victim_search *search, const struct orr_order *order)
+/* Of those that are marked, who no longer are then. Returns how many tasks the victims among them
+ * may lose. */
+static uint32_t find_keys(const struct orr_victim_search *search, struct orr_apart *s)
 {
-    struct orr_apart *s = search->refuter.apart;
-    if (s->line_for != search->k) {
-        line_up_all(search, order);
-    }
     const uint32_t own_queue = search->session->jobs[search->job].queue;
+    uint32_t queue = ORR_NONE, behind = 0, active = 0;
     mark(s, search->job, s->own_state, NULL);
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        mark(s, s->victims[v]->job, s->victims[v]->loss->elastic_state, s->victims[v]);
-    }
-    s->place_count = s->victim_count + 1;
-    uint32_t queue = ORR_NONE, behind = 0, at = s->place_count;
+    s->places = s->all_places + search->candidate_count + 1;
+    s->place_count = 0;
+    s->run->lost = 0;
+    s->run->left = s->waits_before[s->place[search->job][s->own_state + 1]];
     for (uint32_t w = s->line_count / 64 + 1; w-- > 0; s->in_line[w] = 0) {
-        for (uint64_t bits = s->in_line[w]; bits != 0;) { /* the last one first */
+        for (uint64_t bits = s->in_line[w]; bits != 0; s->place_count++) { /* the last one first */
             const uint32_t bit = 63u - (uint32_t)__builtin_clzll(bits);
             const uint32_t place = 64 * w + bit;
             struct orr_apart_victim *victim = s->in_place[place];
@@ -337,10 +338,49 @@ void orr_apart__line_up(struct orr_victim_search *search, const struct orr_order
             bits ^= UINT64_C(1) << bit;
             behind = of == queue ? behind + 1 : 0;
             queue = of;
-            s->places[--at] = place;
+            *--s->places = place;
             if (victim != NULL) {
                 victim->key = find_key(s, victim, place, behind);
+                s->run->left += victim->key;
+                s->run->lost += victim->loss->fingerprint;
+                active += victim->active;
             }
         }
     }
+    return active;
+}
+
+void orr_apart__line_up(struct orr_victim_search *search, const struct orr_order *order)
+{
+    struct orr_apart *s = search->refuter.apart;
+    if (s->line_for != search->k) {
+        line_up_all(search, order);
+    }
+    for (uint32_t v = 0; v < s->victim_count; v++) {
+        mark(s, s->victims[v]->job, s->victims[v]->loss->elastic_state, s->victims[v]);
+    }
+    (void)find_keys(search, s);
+}
+
+bool orr_apart__line_up_window(struct orr_victim_search *search, uint32_t from, uint32_t to)
+{
+    const struct orr_capacities *c = &search->capacities;
+    const struct orr_victim *potential = search->potential.items;
+    struct orr_apart *s = search->refuter.apart;
+    uint32_t tasks = 0;
+    s->run->counted = true;
+    for (uint32_t n = from; n < to; n++) {
+        uint32_t at = orr_capacities_last_on(c, c->bearing[n]);
+        for (; at != ORR_NONE; at = potential[at].before, tasks++) {
+            struct orr_apart_victim *victim = find_victim(search, potential[at].job);
+            if (victim->like == 0) {
+                memset(s->in_line, 0, (s->line_count / 64 + 1) * sizeof *s->in_line);
+                return false;
+            }
+            mark(s, victim->job, victim->whole.elastic_state, victim);
+        }
+    }
+    const bool all = find_keys(search, s) == tasks;
+    s->lined_up = all ? search->scenarios : 0;
+    return all;
 }

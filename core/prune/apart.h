@@ -60,8 +60,10 @@ struct orr_apart {                    /* of a search */
     /* Those of the scenario: */
     uint64_t *in_line;                  /* a bit for each place: scratch, all 0 between */
     struct orr_apart_victim **in_place; /* by place; NULL: the preemptor */
-    uint32_t *places;                   /* in their order */
+    uint32_t *places;                   /* in their order: the last ones of `all_places` */
     uint32_t place_count;
+    uint32_t *all_places;
+    uint32_t lined_up; /* the last scenario that was as a window, before its victims were listed */
     struct orr_order_entry *served; /* as the order of the dry run has them */
     struct orr_dry_run *run;        /* dry_run.c; NULL: not asked for yet */
 };
@@ -77,9 +79,12 @@ bool orr_apart__is_simple(const struct orr_session *session, const struct orr_st
 bool orr_apart__take(struct orr_victim_search *search);
 void orr_apart__forget(struct orr_victim_search *search);
 
-/* Finds the places of the scenario's victims and of the preemptor in the order of building, and the
- * victims' keys. */
+/* Finds the places of the scenario's victims and of the preemptor in the order of building, the
+ * victims' keys, and what the dry run's beginning is known by. */
 void orr_apart__line_up(struct orr_victim_search *search, const struct orr_order *order);
+/* The same of a window, before its victims are listed. False: some would not lose all their tasks,
+ * or are not known by what they ask. */
+bool orr_apart__line_up_window(struct orr_victim_search *search, uint32_t from, uint32_t to);
 /* Of a task: its job with all its tasks, where they are, and which of them it is. */
 uint64_t orr_apart__fingerprint_task(struct orr_victim_search *search, uint32_t task);
 

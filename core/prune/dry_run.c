@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include <orrery/core/gpu_counts.h>
+
 #include "flat_int.h"
 
 /* What reclaim's validator says about what the victims that are not `back` lose, and the others
@@ -199,12 +201,15 @@ static enum orr_outcome serve_all(struct serving *serving)
 {
     struct orr_victim_search *search = serving->search;
     struct orr_apart *s = search->refuter.apart;
-    orr_apart__line_up(search, serving->order);
     const bool noted = orr_dry_run__has_content(s);
-    const enum orr_outcome known =
-        noted ? orr_dry_run__known_beginning(search) : ORR_OUTCOME_SOLVED;
-    if (known != ORR_OUTCOME_SOLVED) {
-        return known;
+    if (search->recorded.count > 0 || s->lined_up != search->scenarios) {
+        orr_apart__line_up(search, serving->order);
+        const enum orr_outcome known =
+            noted ? orr_dry_run__known_beginning(search, orr_dry_run__content(search->session, s))
+                  : ORR_OUTCOME_SOLVED;
+        if (known != ORR_OUTCOME_SOLVED) {
+            return known;
+        }
     }
     start_order(serving);
     serving->noted = noted && orr_order_start_fingerprint(serving->order);
@@ -236,4 +241,24 @@ enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search)
     }
     orr_dry_run__close(s->run);
     return outcome;
+}
+
+bool orr_victim__known_window(struct orr_victim_search *search, uint32_t from, uint32_t to)
+{
+    const struct orr_capacities *c = &search->capacities;
+    const struct orr_apart *s = search->refuter.apart;
+    uint64_t content = 0;
+    if (s == NULL || s->run == NULL || !s->run->by_windows || search->recorded.count > 0 ||
+        s->run->probe != search->refuter.probe || s->line_for != search->k ||
+        !orr_apart__line_up_window(search, from, to)) {
+        return false;
+    }
+    for (uint32_t n = from; n < to; n++) {
+        const uint32_t node = c->bearing[n];
+        const int64_t left = c->with[node] - c->free[node];
+        content += orr_gpu_counts_content(s->run->counts, node, (int32_t)(left / ORR_MGPU));
+    }
+    (void)orr_dry_run__known_beginning(search, content);
+    return s->run->found != 0 &&
+           orr_prune__refutes(search, ORR_PRUNER_DRY_RUN, (enum orr_outcome)s->run->found);
 }

@@ -11,7 +11,8 @@ struct orr_dry_run {
     bool constrained;              /* the preemptor has a constraint of topology */
     bool limited;                  /* some queue above the preemptor has a limit */
     bool counted;                  /* in this scenario GPUs are counted */
-    struct orr_sketch *sketch;     /* on counts or on books; NULL: nobody is constrained */
+    bool by_windows; /* they are where all victims are alike, and nodes have what these leave */
+    struct orr_sketch *sketch; /* on counts or on books; NULL: nobody is constrained */
     /* With a sketch: the open nodes, with room or without. The first feasible_count of them are
      * those that are feasible without victims, and stay open through the probe opened_for. */
     uint32_t *nodes;
@@ -24,6 +25,7 @@ struct orr_dry_run {
     uint64_t probe; /* the probe that goes on */
     /* dry_run_memo.c: */
     uint64_t base;       /* of a probe: fingerprint of all that is the same for its scenarios */
+    uint64_t lost;       /* at the beginning: fingerprint of the victims themselves */
     uint64_t left;       /* fingerprint of who is left and of who did not come back */
     uint64_t *positions; /* where the dry run was */
     uint32_t position_count;
@@ -40,8 +42,9 @@ void orr_dry_run__was_served(const struct orr_session_rules *rules, struct orr_d
                              const struct orr_apart_victim *victim);
 void orr_dry_run__was_placed(struct orr_dry_run *run);
 /* How it ends from here, with the order of this fingerprint, or from the beginning, which is asked
- * first; SOLVED: not known. */
-enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *search);
+ * first, with what open nodes have; SOLVED: not known. */
+enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *search,
+                                              uint64_t content);
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order);
 /* How it ended, wherever it was. */
 void orr_dry_run__note(const struct orr_victim_search *search, enum orr_outcome outcome);

@@ -68,10 +68,9 @@ void orr_dry_run__was_placed(struct orr_dry_run *run)
 }
 
 static enum orr_outcome look_up(const struct orr_victim_search *search, uint64_t left,
-                                uint64_t order)
+                                uint64_t order, uint64_t content)
 {
     struct orr_dry_run *run = search->refuter.apart->run;
-    const uint64_t content = orr_dry_run__content(search->session, search->refuter.apart);
     /* All are sums of hashes; with odd factors of their own none can take another one's place. */
     const uint64_t position = orr_scatter(run->base + left + order * UINT64_C(0x9e3779b97f4a7c15) +
                                           content * UINT64_C(0xd6e8feb86659fd93));
@@ -84,23 +83,19 @@ static enum orr_outcome look_up(const struct orr_victim_search *search, uint64_t
 
 enum orr_outcome orr_dry_run__known_outcome(const struct orr_victim_search *search, uint64_t order)
 {
-    return look_up(search, search->refuter.apart->run->left, order);
+    const struct orr_apart *s = search->refuter.apart;
+    return look_up(search, s->run->left, order, orr_dry_run__content(search->session, s));
 }
 
 /* Once with the victims themselves, and once with victims that are like them. Who waits between
  * these and the preemptor is told by who waits before it. */
-enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *search)
+enum orr_outcome orr_dry_run__known_beginning(const struct orr_victim_search *search,
+                                              uint64_t content)
 {
-    const struct orr_apart *s = search->refuter.apart;
-    uint64_t lost = 0;
-    s->run->position_count = s->run->all_back_from = s->run->found = 0;
-    s->run->left = s->waits_before[s->place[search->job][s->own_state + 1]];
-    for (uint32_t v = 0; v < s->victim_count; v++) {
-        lost += s->victims[v]->loss->fingerprint;
-        s->run->left += s->victims[v]->key;
-    }
-    const enum orr_outcome known = look_up(search, lost, 0);
-    return known != ORR_OUTCOME_SOLVED ? known : look_up(search, s->run->left, 0);
+    struct orr_dry_run *run = search->refuter.apart->run;
+    run->position_count = run->all_back_from = run->found = 0;
+    const enum orr_outcome known = look_up(search, run->lost, 0, content);
+    return known != ORR_OUTCOME_SOLVED ? known : look_up(search, run->left, 0, content);
 }
 
 /* What is rejected hangs on who does not come back: it is known of the beginning, and of positions

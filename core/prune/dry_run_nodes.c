@@ -88,6 +88,8 @@ struct orr_dry_run *orr_dry_run__make(struct orr_victim_search *search)
     run->limited = orr_apart__is_limited(session, search->job);
     if (allowed && may_be_counted(search, run)) {
         run->counts = orr_gpu_counts_make(memory, session, &orr_victim_index_now(session)->filters);
+        run->by_windows = !run->constrained && session->victim_index->most_idle == 0 &&
+                          session->victim_index->whole_in_all == 0;
     }
     if (orr_dry_run__knows(run)) {
         run->nodes = orr_arena_take(memory, session->node_count, sizeof *run->nodes);

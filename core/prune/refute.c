@@ -183,7 +183,9 @@ bool orr_refute__window(struct orr_victim_search *search, uint32_t from, uint32_
                           orr_victim__cannot_regain(search, from, to))) ||
            (asks_aggregate(search) && orr_prune__is_on(search, ORR_PRUNER_AGGREGATE) &&
             refutes_place(search, ORR_PRUNER_AGGREGATE,
-                          !orr_victim__leaves_place(search, from, to, nth)));
+                          !orr_victim__leaves_place(search, from, to, nth))) ||
+           (!consolidates(search) && orr_prune__is_on(search, ORR_PRUNER_DRY_RUN) &&
+            orr_victim__known_window(search, from, to));
 }
 
 /* --- scenarios --- */

@@ -6,6 +6,7 @@
 #ifndef ORR_CORE_GPU_COUNTS_H
 #define ORR_CORE_GPU_COUNTS_H
 
+#include <orrery/base/digest.h>
 #include <orrery/core/session.h>
 
 ORR_API_BEGIN
@@ -58,6 +59,13 @@ struct orr_gpu_counts {
     uint64_t content;
     bool by_node;
 };
+
+/* What an open node adds to the fingerprint, but for `by_node`. */
+static inline uint64_t orr_gpu_counts_content(const struct orr_gpu_counts *counts, uint32_t node,
+                                              int32_t room)
+{
+    return room > 0 ? orr_scatter(counts->filters->kinds[node] + (uint64_t)room) : 0;
+}
 
 /* In the arena. No node is open. */
 struct orr_gpu_counts *orr_gpu_counts_make(struct orr_arena *arena,
