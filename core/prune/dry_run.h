@@ -11,7 +11,7 @@ struct orr_dry_run {
     bool constrained;              /* the preemptor has a constraint of topology */
     bool limited;                  /* some queue above the preemptor has a limit */
     bool counted;                  /* in this scenario GPUs are counted */
-    bool by_windows; /* they are where all victims are alike, and nodes have what these leave */
+    bool by_windows;           /* no node has room but what victims leave: windows may be known */
     struct orr_sketch *sketch; /* on counts or on books; NULL: nobody is constrained */
     /* With a sketch: the open nodes, with room or without. The first feasible_count of them are
      * those that are feasible without victims, and stay open through the probe opened_for. */

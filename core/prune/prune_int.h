@@ -58,10 +58,10 @@ bool orr_victim__loses_too_much(const struct orr_victim_search *search);
 /* How a scenario would end whose victims were taken apart (apart.h). SOLVED: it has to be
  * simulated. */
 enum orr_outcome orr_victim__run_dry(struct orr_victim_search *search);
-/* Of reclaim and preempt, behind the probe's first dry run: one that began as that of this window
- * would came to nothing. Where nothing has room but what victims leave, and these are alike and
- * lose all they have, that hangs on the window's nodes and jobs alone: its victims need not be
- * listed, taken apart and evicted first. */
+/* Of reclaim and preempt, behind the probe's first dry run: an earlier dry run that began as this
+ * window's would begin came to nothing. Where no node has room but what victims leave, and these
+ * are known by what they ask and lose all they have, the beginning hangs on the window's nodes and
+ * jobs alone: the victims need not be listed, taken apart and evicted first. */
 bool orr_victim__known_window(struct orr_victim_search *search, uint32_t from, uint32_t to);
 
 #endif
