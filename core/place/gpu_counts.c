@@ -20,9 +20,8 @@ static uint64_t bit_of(uint32_t rank)
 static void add_filter(struct orr_gpu_filters *filters, const struct orr_session *session)
 {
     const uint32_t f = filters->count;
-    struct orr_gpu_filter *filter;
     filters->filters = ORR_ROOM_FOR_ONE(filters->filters, filters->count, filters->capacity);
-    filter = &filters->filters[filters->count++];
+    struct orr_gpu_filter *filter = &filters->filters[filters->count++];
     filter->admitted = orr_zalloc(session->node_count / 64 + 1, sizeof *filter->admitted);
     filter->all = true;
     for (uint32_t n = 0; n < session->node_count; n++) {

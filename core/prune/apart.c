@@ -2,6 +2,8 @@
 /* The victims of a scenario: what each lost and is given when it is served. */
 #include "dry_run.h"
 
+#include <string.h>
+
 #include "flat_int.h"
 
 /* --- what victims are given when they are served --- */

@@ -202,6 +202,7 @@ static enum orr_outcome serve_all(struct serving *serving)
     struct orr_victim_search *search = serving->search;
     struct orr_apart *s = search->refuter.apart;
     const bool noted = orr_dry_run__has_content(s);
+    /* Recorded victims alone are tried without a window, under the number of the last one. */
     if (search->recorded.count > 0 || s->lined_up != search->scenarios) {
         orr_apart__line_up(search, serving->order);
         const enum orr_outcome known =

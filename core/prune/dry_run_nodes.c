@@ -70,7 +70,7 @@ static bool may_be_counted(const struct orr_victim_search *search, const struct 
 {
     const struct orr_session *session = search->session;
     bool may = orr_victim_index_now(search->session)->uneven_nodes == 0 &&
-               (run->constrained ? run->by_sketch : orr_flat__is_preemptor(search));
+               (run->constrained ? run->by_sketch : orr_flat__is_preemptor(search, false));
     for (uint32_t i = 0; may && run->constrained && i < search->tasks.count; i++) {
         may = asks_gpus_alone(session, search->tasks.tasks[i]);
     }

@@ -21,7 +21,7 @@
 
 /* --- is the world flat? --- */
 
-bool orr_flat__is_preemptor(const struct orr_victim_search *search)
+bool orr_flat__is_preemptor(const struct orr_victim_search *search, bool anywhere)
 {
     const struct orr_session *session = search->session;
     if (orr_flat__only_pod_set(session, &session->jobs[search->job]) == ORR_NONE) {
@@ -31,9 +31,11 @@ bool orr_flat__is_preemptor(const struct orr_victim_search *search)
     for (uint32_t i = 0; i < search->tasks.count; i++) {
         const uint32_t t = search->tasks.tasks[i];
         const struct orr_stask *task = &session->tasks[t];
+        const struct orr_ask *ask = &session->asks[task->ask];
         if (task->live.status != ORR_TASK_PENDING || task->nominated != ORR_NONE ||
             t != search->tasks.tasks[0] + i ||
-            (task->ask != last && !orr_flat__asks_whole_gpus(session, &session->asks[task->ask]))) {
+            (task->ask != last && !(anywhere ? orr_flat__goes_anywhere(session, ask)
+                                             : orr_flat__asks_whole_gpus(session, ask)))) {
             return false;
         }
         last = task->ask;
@@ -167,13 +169,8 @@ void orr_victim__open_flat(struct orr_victim_search *search)
 {
     struct orr_session *session = search->session;
     struct orr_victim_index *all = orr_victim_index_now(session);
-    bool anywhere = search->action != ORR_ACTION_CONSOLIDATION && orr_flat__rules_allow(session) &&
-                    orr_flat__is_preemptor(search);
-    for (uint32_t i = 0; anywhere && i < search->tasks.count; i++) {
-        const struct orr_stask *task = &session->tasks[search->tasks.tasks[i]];
-        anywhere = orr_flat__goes_anywhere(session, orr_task_ask(session, task));
-    }
-    if (!anywhere || all->odd_nodes > 0) {
+    if (search->action == ORR_ACTION_CONSOLIDATION || !orr_flat__rules_allow(session) ||
+        all->odd_nodes > 0 || !orr_flat__is_preemptor(search, true)) {
         return;
     }
     struct orr_flat *f = orr_arena_alloc(&search->memory, 1, sizeof *f);

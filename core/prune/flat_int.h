@@ -214,8 +214,9 @@ bool orr_victim__leaves_place(struct orr_victim_search *search, uint32_t from, u
                               uint32_t nth);
 
 bool orr_flat__rules_allow(const struct orr_session *session);
-/* Its tasks ask whole GPUs and nothing else of a node. */
-bool orr_flat__is_preemptor(const struct orr_victim_search *search);
+/* Its tasks ask whole GPUs and nothing else of a node; `anywhere`: nor does a filter keep them from
+ * nodes with GPUs. */
+bool orr_flat__is_preemptor(const struct orr_victim_search *search, bool anywhere);
 
 /* Of a job that waited when lanes were brought up to date, or ORR_NONE. */
 static inline uint32_t orr_flat__lane(const struct orr_session *session, uint32_t job)
